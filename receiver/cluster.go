@@ -162,7 +162,7 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	if failure == nil {
 		s.source.pods.Load().confirm(began)
 	}
-	var snapshot cluster.Snapshot
+	var snapshot gpu.Cluster
 	if synced { // an incomplete list would look like a smaller cluster
 		snapshot = s.view.Snapshot() // the last known state is sent also during an outage
 		s.logSize(&snapshot)
@@ -188,7 +188,7 @@ func clusterFailure(problems []gpu.Problem, synced bool) *gpu.Failure {
 type clusterSize struct{ nodes, gpus int64 }
 
 // logSize logs the number of nodes with GPUs and of the GPUs and partitions that they offer, if one has changed.
-func (s *clusterScraper) logSize(snapshot *cluster.Snapshot) {
+func (s *clusterScraper) logSize(snapshot *gpu.Cluster) {
 	var size clusterSize
 	last := ""
 	for i := range snapshot.Nodes {
@@ -218,7 +218,7 @@ func (s *clusterScraper) stand(ctx context.Context, now time.Time) pmetric.Metri
 	failure := &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
 	s.problems.Update([]gpu.Problem{{Kind: gpu.ProblemKubernetes, What: "leader election", Err: failure}}, true)
 	s.source.read(ctx, now, failure)
-	return s.recorder.Record(&cluster.Snapshot{}, now, failure)
+	return s.recorder.Record(&gpu.Cluster{}, now, failure)
 }
 
 func (s *clusterScraper) shutdown(context.Context) error {

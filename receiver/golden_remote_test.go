@@ -128,7 +128,7 @@ func TestGoldenRemote(t *testing.T) {
 				p.Created, p.Cgroup = simEpoch.Add(-time.Minute), strings.NewReplacer("1111", "9999", "0123", "3210").Replace(remoteCgroup)
 			}
 		}
-		users.Apply(t.Context(), node)
+		users.Describe(t.Context(), node)
 		f.send(t.Context(), "prod", node, nil)
 		now = now.Add(30 * time.Second)
 	}

@@ -80,7 +80,7 @@ func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } 
 // WithLogger logs what is no problem of a read: the resources whose devices do not count as GPUs.
 func WithLogger(logger *zap.Logger) Option { return func(o *options) { o.logger = logger } }
 
-// WithWait sets how long Start, and an Apply for each, wait for the API server, the kubelet and the container runtimes at most. It is for
+// WithWait sets how long Start, and an Describe for each, wait for the API server, the kubelet and the container runtimes at most. It is for
 // tests, in which a busy machine must not count as an API server that does not answer.
 func WithWait(wait time.Duration) Option { return func(o *options) { o.wait = wait } }
 
@@ -170,12 +170,12 @@ func (a *Attributor) Start(ctx context.Context) error {
 	return nil
 }
 
-// Apply completes a node that was read on this machine: Device.Holders and HoldersKnown, Process.Container (by the control groups that
+// Describe completes a node that was read on this machine: Device.Holders and HoldersKnown, Process.Container (by the control groups that
 // process.Reader has read), and Node.Containers. It adds to Node.Problems what it could not read.
-func (a *Attributor) Apply(ctx context.Context, node *gpu.Node) {
+func (a *Attributor) Describe(ctx context.Context, node *gpu.Node) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(a.ctx, cancel)() // Close ends the requests of an Apply
+	defer context.AfterFunc(a.ctx, cancel)() // Close ends the requests of an Describe
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -224,7 +224,7 @@ func (a *Attributor) addProblems(node *gpu.Node) {
 	}
 }
 
-// Close ends everything that Start began. A running Apply returns soon.
+// Close ends everything that Start began. A running Describe returns soon.
 func (a *Attributor) Close() error {
 	a.cancel()
 	a.mu.Lock()

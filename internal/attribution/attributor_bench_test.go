@@ -21,9 +21,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// BenchmarkApply attributes a node with 500 pods of two containers each. The pods have 8 GPUs alone, or time-sliced among all of them,
+// BenchmarkDescribe attributes a node with 500 pods of two containers each. The pods have 8 GPUs alone, or time-sliced among all of them,
 // with a process for each slot. The CPU time is that of the whole test process, with the kubelet's side of the connection.
-func BenchmarkApply(b *testing.B) {
+func BenchmarkDescribe(b *testing.B) {
 	for _, slots := range []int{8, 500} {
 		b.Run(fmt.Sprint(slots, " slots"), func(b *testing.B) {
 			var objects []runtime.Object
@@ -57,7 +57,7 @@ func BenchmarkApply(b *testing.B) {
 			used := cpuTime(b)
 			for b.Loop() {
 				node.Problems = node.Problems[:0]
-				m.attributor.Apply(context.Background(), node)
+				m.attributor.Describe(context.Background(), node)
 			}
 			b.ReportMetric(float64(cpuTime(b)-used)/float64(b.N), "cpu-ns/op")
 			require.Empty(b, node.Problems)

@@ -12,7 +12,7 @@
 //
 // One read passes through the files in this order:
 //
-//	attributor.go               one read: Apply
+//	attributor.go               one read: Describe
 //	processes.go                the container of each process
 //	containers.go, pod_names.go what is known about a container: by its IDs, by its names
 //	allocations.go, holders.go  the holders of each device: what the kubelet has allocated

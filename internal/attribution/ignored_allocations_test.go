@@ -115,8 +115,8 @@ func TestIgnoredChangesNothing(t *testing.T) {
 			other := *node
 			other.Devices = append([]gpu.Device(nil), node.Devices...)
 			other.Processes = append([]gpu.Process(nil), node.Processes...)
-			w.a.Apply(t.Context(), node)
-			alone.Apply(t.Context(), &other)
+			w.a.Describe(t.Context(), node)
+			alone.Describe(t.Context(), &other)
 			require.Equal(t, other.Devices, node.Devices, "seed %d", seed)
 			require.Equal(t, other.Containers, node.Containers, "seed %d", seed)
 			require.Equal(t, other.Problems, node.Problems, "seed %d", seed)

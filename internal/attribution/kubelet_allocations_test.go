@@ -176,7 +176,7 @@ func TestKubeletSlow(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	node := nodeOf(device(0))
-	m.attributor.Apply(ctx, node)
+	m.attributor.Describe(ctx, node)
 	require.Len(t, node.Problems, 1)
 	assert.ErrorContains(t, node.Problems[0].Err, "did not answer in time")
 }
@@ -190,7 +190,7 @@ func TestCloseWhileAsking(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.Apply(context.Background(), nodeOf(device(0)))
+		a.Describe(context.Background(), nodeOf(device(0)))
 	}()
 	require.Eventually(t, func() bool { return m.kubelet.Calls() == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, a.Close())
@@ -221,7 +221,7 @@ func TestTwoVendors(t *testing.T) {
 			for range 20 {
 				node = nodeOf(d)
 				node.Time = m.now
-				m.attributor.Apply(context.Background(), node)
+				m.attributor.Describe(context.Background(), node)
 			}
 			done <- node
 		}()

@@ -132,7 +132,7 @@ func (m *machine) apply(node *gpu.Node, seconds ...float64) *gpu.Node {
 		m.now = m.now.Add(time.Duration(s * float64(time.Second)))
 	}
 	node.Time = m.now
-	m.attributor.Apply(context.Background(), node)
+	m.attributor.Describe(context.Background(), node)
 	return node
 }
 

@@ -175,7 +175,7 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 			lastJoules := map[string]gpu.Counter[float64]{}
 			for range 25 {
 				node := w.read()
-				w.a.Apply(t.Context(), node)
+				w.a.Describe(t.Context(), node)
 				last = w.check(node, last, lastJoules, node.Time.Sub(lastTime).Seconds())
 				lastTime = node.Time
 				clear(lastJoules)

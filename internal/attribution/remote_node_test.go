@@ -96,7 +96,7 @@ func TestRemoteWithoutView(t *testing.T) {
 	node := nodeOf(device(0))
 	node.Time = time.Unix(1_700_000_000, 0)
 	run(node, 10, uuid(0), train, 6e9, 0.5)
-	a.Apply(t.Context(), node)
+	a.Describe(t.Context(), node)
 	inDelta(t, 0.5, general(use(t, node, train.used(), uuid(0))))
 	require.NoError(t, a.Close())
 }

@@ -91,7 +91,7 @@ func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
 	f.hostPID = f.job.hostPID
 	f.processLookup.runner = f.runner
 	f.Describe(ctx, node)
-	f.users.Apply(ctx, node)
+	f.users.Describe(ctx, node)
 }
 
 func TestProcesses(t *testing.T) {

@@ -7,12 +7,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Describer adds what the machine has about a node beside the vendor's driver: about its processes their start time, names, owner and control
-// group, from the process table. What it cannot read becomes a problem of the node.
+// Describer adds to a node what the vendor's driver does not know, such as the names of its processes or the containers that use its devices.
+// What it cannot read becomes a problem of the node.
 type Describer interface {
 	Describe(ctx context.Context, node *gpu.Node)
 }
@@ -20,9 +19,9 @@ type Describer interface {
 // Reader reads a source and completes its nodes. It is for one goroutine at a time.
 type Reader struct {
 	Source     gpu.Source
-	Processes  Describer               // nil: processes stay as the source has them
-	Bus        Describer               // adds what the machine's bus knows of the devices; nil: nothing
-	Attributor *attribution.Attributor // nil: containers are not attributed
+	Processes  Describer // nil: processes stay as the source has them
+	Bus        Describer // adds what the machine's bus knows of the devices; nil: nothing
+	Attributor Describer // adds the containers that hold or use the devices; nil: nothing
 }
 
 // Read reads the source once and adds what it cannot know: the host, the ids of devices that have none of their own, the
@@ -48,7 +47,7 @@ func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 		r.Processes.Describe(ctx, node)
 	}
 	if r.Attributor != nil {
-		r.Attributor.Apply(ctx, node)
+		r.Attributor.Describe(ctx, node)
 	}
 	return node, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
@@ -50,9 +49,9 @@ func TestNoPointStartsAfterItEnds(t *testing.T) {
 	}
 
 	c := NewCluster(everything(), newSettings(), "kubernetes_cluster", "prod")
-	whole(otlptest.Points(c.Record(&cluster.Snapshot{
-		Nodes:    []cluster.NodeResource{{Node: "n1", Resource: "nvidia.com/gpu", Capacity: gpu.Some[int64](8)}},
-		Requests: []cluster.Request{{Pod: "p1", Container: "main", Resource: "nvidia.com/gpu", Count: 1}},
-		Pending:  []cluster.Pending{{Resource: "nvidia.com/gpu", Pods: 1}},
+	whole(otlptest.Points(c.Record(&gpu.Cluster{
+		Nodes:    []gpu.NodeResource{{Node: "n1", Resource: "nvidia.com/gpu", Capacity: gpu.Some[int64](8)}},
+		Requests: []gpu.ContainerRequest{{Pod: "p1", Container: "main", Resource: "nvidia.com/gpu", Count: 1}},
+		Pending:  []gpu.PendingPods{{Resource: "nvidia.com/gpu", Pods: 1}},
 	}, time.Now().Add(-time.Hour), nil)))
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
@@ -32,7 +31,7 @@ func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings
 
 // Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster, with whether it could
 // be read. An empty snapshot stands for a cluster that was never read.
-func (r *ClusterRecorder) Record(s *cluster.Snapshot, now time.Time, failure *gpu.Failure) pmetric.Metrics {
+func (r *ClusterRecorder) Record(s *gpu.Cluster, now time.Time, failure *gpu.Failure) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(now)
 	r.builder.StartBy(ts)
 	r.source.record(r.builder, ts, &gpu.Node{Host: gpu.Host{ClusterName: r.name}, Source: r.key, Failure: failure})
@@ -72,14 +71,14 @@ func (r *ClusterRecorder) emit() {
 	r.builder.EmitForResource(metadata.WithResource(r.resources.Emit()))
 }
 
-func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []cluster.Pending) {
+func (r *ClusterRecorder) pending(ts pcommon.Timestamp, all []gpu.PendingPods) {
 	for _, p := range all {
 		r.builder.RecordK8sClusterGpuPodPendingDataPoint(ts, p.Pods, r.options(p.Resource)...)
 	}
 	r.emit()
 }
 
-func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *cluster.NodeResource) {
+func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *gpu.NodeResource) {
 	opts := append(r.options(n.Resource), metadata.WithK8sNodeNameMetricAttribute(n.Node))
 	record := func(value gpu.Opt[int64], point func(pcommon.Timestamp, int64, ...metadata.MetricAttributeOption)) {
 		if v, ok := value.Get(); ok {
@@ -91,7 +90,7 @@ func (r *ClusterRecorder) node(ts pcommon.Timestamp, n *cluster.NodeResource) {
 	record(gpu.Some(n.Requested), r.builder.RecordK8sNodeGpuRequestedDataPoint)
 }
 
-func (r *ClusterRecorder) request(ts pcommon.Timestamp, q *cluster.Request) {
+func (r *ClusterRecorder) request(ts pcommon.Timestamp, q *gpu.ContainerRequest) {
 	opts := append(r.options(q.Resource),
 		metadata.WithK8sNamespaceNameMetricAttribute(q.Namespace),
 		metadata.WithK8sPodNameMetricAttribute(q.Pod),
@@ -105,6 +104,6 @@ func (r *ClusterRecorder) options(resource string) []metadata.MetricAttributeOpt
 	return withText(opts, r.name, metadata.WithK8sClusterNameMetricAttribute)
 }
 
-func sameContainer(a, b *cluster.Request) bool {
+func sameContainer(a, b *gpu.ContainerRequest) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.PodUID == b.PodUID && a.Container == b.Container
 }

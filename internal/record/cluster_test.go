@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
@@ -44,17 +43,17 @@ func flat(t *testing.T, metrics pmetric.Metrics) map[string]int64 {
 
 func TestRecordCluster(t *testing.T) {
 	r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "kubernetes_cluster", "prod")
-	snapshot := cluster.Snapshot{
-		Requests: []cluster.Request{
+	snapshot := gpu.Cluster{
+		Requests: []gpu.ContainerRequest{
 			{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Node: "a", Resource: "nvidia.com/gpu", Count: 4},
 			{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Node: "a", Resource: "nvidia.com/mig-1g.10gb", Count: 1},
 			{Namespace: "ml", Pod: "train-1", PodUID: "u1", Container: "main", Resource: "nvidia.com/gpu", Count: 8},
 		},
-		Nodes: []cluster.NodeResource{
+		Nodes: []gpu.NodeResource{
 			{Node: "a", NodeUID: "n", Resource: "nvidia.com/gpu", Capacity: gpu.Some[int64](8), Allocatable: gpu.Some[int64](7), Requested: 4},
 			{Node: "b", Resource: "nvidia.com/gpu", Requested: 2},
 		},
-		Pending: []cluster.Pending{{Resource: "nvidia.com/gpu", Pods: 1}, {Resource: "amd.com/gpu", Pods: 0}},
+		Pending: []gpu.PendingPods{{Resource: "nvidia.com/gpu", Pods: 1}, {Resource: "amd.com/gpu", Pods: 0}},
 	}
 	metrics := r.Record(&snapshot, time.Unix(1700000000, 0), nil)
 	assert.Equal(t, map[string]int64{
@@ -89,7 +88,7 @@ func TestUnreadCluster(t *testing.T) {
 		failure          *gpu.Failure
 		readable, failed float64
 	}{{failure, 0, 1}, {nil, 1, 0}} {
-		points := otlptest.Points(r.Record(&cluster.Snapshot{}, time.Unix(1700000000+int64(i), 0), want.failure))
+		points := otlptest.Points(r.Record(&gpu.Cluster{}, time.Unix(1700000000+int64(i), 0), want.failure))
 		require.Len(t, points, 2)
 		assert.Equal(t, of("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod"), otlptest.Of(points, "hw.gpu.source.readable")[0].Attributes)
 		assert.InDelta(t, want.readable, otlptest.Of(points, "hw.gpu.source.readable")[0].Value, 0)
@@ -109,17 +108,17 @@ func resourcesOf(metrics pmetric.Metrics) []map[string]any {
 
 // Containers that differ in one name are separate resources.
 func TestClusterContainersApart(t *testing.T) {
-	first := cluster.Request{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Resource: "nvidia.com/gpu", Count: 1}
-	for name, change := range map[string]func(*cluster.Request){
-		"k8s.namespace.name": func(q *cluster.Request) { q.Namespace = "other" },
-		"k8s.pod.name":       func(q *cluster.Request) { q.Pod = "other" },
-		"k8s.pod.uid":        func(q *cluster.Request) { q.PodUID = "other" },
-		"k8s.container.name": func(q *cluster.Request) { q.Container = "other" },
+	first := gpu.ContainerRequest{Namespace: "ml", Pod: "train-0", PodUID: "u0", Container: "main", Resource: "nvidia.com/gpu", Count: 1}
+	for name, change := range map[string]func(*gpu.ContainerRequest){
+		"k8s.namespace.name": func(q *gpu.ContainerRequest) { q.Namespace = "other" },
+		"k8s.pod.name":       func(q *gpu.ContainerRequest) { q.Pod = "other" },
+		"k8s.pod.uid":        func(q *gpu.ContainerRequest) { q.PodUID = "other" },
+		"k8s.container.name": func(q *gpu.ContainerRequest) { q.Container = "other" },
 	} {
 		second := first
 		change(&second)
 		r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "kubernetes_cluster", "")
-		resources := resourcesOf(r.Record(&cluster.Snapshot{Requests: []cluster.Request{first, second}}, time.Unix(1700000000, 0), nil))
+		resources := resourcesOf(r.Record(&gpu.Cluster{Requests: []gpu.ContainerRequest{first, second}}, time.Unix(1700000000, 0), nil))
 		if assert.Len(t, resources, 3, name) {
 			assert.Equal(t, with(resources[1], name, "other"), resources[2])
 		}

@@ -141,7 +141,7 @@ func TestFollowClaims(t *testing.T) {
 	_, err = pods.Update(t.Context(), p, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	f.eventually(t, func() bool { return f.last("a").Node == "n1" })
-	assert.Equal(t, []Request{{
+	assert.Equal(t, []gpu.ContainerRequest{{
 		Namespace: "ml", Pod: "a", PodUID: "uid-a", Container: "main", Node: "n1", Resource: class, Count: 4,
 	}}, claims.view.Snapshot().Requests)
 	claims.set("a-gpus-x1", requested(gpu.Opt[int64]{}))

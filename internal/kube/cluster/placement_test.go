@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 const noToleration = "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s). preemption: " +
@@ -141,7 +143,7 @@ func TestPending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := start(t, fake.NewClientset(c.objects...))
-			assert.Equal(t, []Pending{{nvidia, c.want}}, v.Snapshot().Pending)
+			assert.Equal(t, []gpu.PendingPods{{Resource: nvidia, Pods: c.want}}, v.Snapshot().Pending)
 		})
 	}
 }

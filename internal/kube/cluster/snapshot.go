@@ -11,44 +11,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Snapshot is what is requested at one instant, in the order of the names.
-type Snapshot struct {
-	Requests []Request
-	Nodes    []NodeResource
-	Pending  []Pending
-}
-
-// Request is what a container of a pod that has not ended requests of a resource (k8s.container.gpu.request), without init containers
-// that end before the other containers start.
-type Request struct {
-	Namespace, Pod, PodUID, Container string
-	Node                              string // empty while the pod is not scheduled
-	Resource                          string // k8s.resource.name
-	Count                             int64
-	Owners                            []gpu.Owner // of the pod, from the direct one to the topmost that could be read
-}
-
-// NodeResource is what a node has of a resource.
-type NodeResource struct {
-	Node, NodeUID string
-	Resource      string // k8s.resource.name
-	// Capacity and Allocatable are absent if pods on the node request the resource and the node has never had it.
-	Capacity, Allocatable gpu.Opt[int64]
-	Requested             int64 // by the pods that are scheduled to the node, as the scheduler counts
-}
-
-// Pending counts the pods that are not scheduled for lack of a resource (k8s.cluster.gpu.pod.pending), as waits decides. There is one
-// for every resource that a node has or a pod requests, possibly with 0.
-type Pending struct {
-	Resource string
-	Pods     int64
-}
-
 type nodeKey struct{ node, resource string }
 
 // Snapshot returns what is known now.
-func (v *View) Snapshot() Snapshot {
-	var s Snapshot
+func (v *View) Snapshot() gpu.Cluster {
+	var s gpu.Cluster
 	requested := make(map[nodeKey]int64)
 	pending := make(map[string]int64)
 	pods, _ := v.pods.GetIndexer().ByIndex(requestIndex, "") // the index exists
@@ -60,7 +27,7 @@ func (v *View) Snapshot() Snapshot {
 		}
 		owners := v.ownersOf(pod)
 		for i := range pod.containers {
-			s.Requests = append(s.Requests, Request{
+			s.Requests = append(s.Requests, gpu.ContainerRequest{
 				Namespace: pod.Namespace, Pod: pod.Name, PodUID: string(pod.UID), Container: pod.containers[i].container,
 				Node: pod.node, Resource: pod.containers[i].resource, Count: pod.containers[i].count,
 				Owners: owners,
@@ -68,7 +35,7 @@ func (v *View) Snapshot() Snapshot {
 		}
 		for _, a := range v.claimsOf(pod) {
 			if count, ok := a.Count.Get(); ok {
-				s.Requests = append(s.Requests, Request{
+				s.Requests = append(s.Requests, gpu.ContainerRequest{
 					Namespace: pod.Namespace, Pod: pod.Name, PodUID: string(pod.UID), Container: a.Container, Node: pod.node, Resource: a.Resource, Count: count,
 					Owners: owners,
 				})
@@ -100,13 +67,13 @@ func (v *View) Snapshot() Snapshot {
 	}
 	s.Nodes = nodeResources(nodes, requested, pending)
 	for resource, count := range pending {
-		s.Pending = append(s.Pending, Pending{Resource: resource, Pods: count})
+		s.Pending = append(s.Pending, gpu.PendingPods{Resource: resource, Pods: count})
 	}
-	slices.SortFunc(s.Requests, func(a, b Request) int {
+	slices.SortFunc(s.Requests, func(a, b gpu.ContainerRequest) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod),
 			strings.Compare(a.Container, b.Container), strings.Compare(a.Resource, b.Resource))
 	})
-	slices.SortFunc(s.Pending, func(a, b Pending) int { return strings.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(s.Pending, func(a, b gpu.PendingPods) int { return strings.Compare(a.Resource, b.Resource) })
 	return s
 }
 
@@ -146,18 +113,18 @@ func waits(p *placement, wanted int64, offers []offer) bool {
 }
 
 // nodeResources returns what the nodes have, without requests on a node that is gone.
-func nodeResources(nodes []*storedNode, requested map[nodeKey]int64, pending map[string]int64) []NodeResource {
-	var all []NodeResource
+func nodeResources(nodes []*storedNode, requested map[nodeKey]int64, pending map[string]int64) []gpu.NodeResource {
+	var all []gpu.NodeResource
 	for _, node := range nodes {
 		begin := len(all)
-		find := func(resource string) *NodeResource {
+		find := func(resource string) *gpu.NodeResource {
 			for i := begin; i < len(all); i++ {
 				if all[i].Resource == resource {
 					return &all[i]
 				}
 			}
 			pending[resource] += 0
-			all = append(all, NodeResource{
+			all = append(all, gpu.NodeResource{
 				Node: node.Name, NodeUID: string(node.UID), Resource: resource, Requested: requested[nodeKey{node.Name, resource}],
 			})
 			return &all[len(all)-1]
@@ -174,7 +141,7 @@ func nodeResources(nodes []*storedNode, requested map[nodeKey]int64, pending map
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b NodeResource) int {
+	slices.SortFunc(all, func(a, b gpu.NodeResource) int {
 		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Resource, b.Resource))
 	})
 	return all

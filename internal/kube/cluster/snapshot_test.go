@@ -111,26 +111,26 @@ func TestSnapshot(t *testing.T) {
 		unschedulable(pod("cpu-bound", "", container("main", mig, 1)), "0/3 nodes are available: 2 Insufficient "+mig+", 3 Insufficient cpu."),
 		pod("new", "", container("main", nvidia, 1)),
 	))
-	assert.Equal(t, Snapshot{
-		Requests: []Request{
-			{"ml", "a", "uid-a", "one", "n1", nvidia, 1, nil},
-			{"ml", "a", "uid-a", "two", "n1", nvidia, 1, nil},
-			{"ml", "a", "uid-a", "two", "n1", mig, 1, nil},
-			{"ml", "cpu-bound", "uid-cpu-bound", "main", "", mig, 1, nil},
-			{"ml", "inits", "uid-inits", "main", "n1", nvidia, 1, nil},
-			{"ml", "inits", "uid-inits", "sidecar", "n1", nvidia, 2, nil},
-			{"ml", "limits", "uid-limits", "main", "n2", mig, 2, nil},
-			{"ml", "lost", "uid-lost", "main", "gone", nvidia, 3, nil},
-			{"ml", "new", "uid-new", "main", "", nvidia, 1, nil},
-			{"ml", "waits", "uid-waits", "main", "", nvidia, 8, nil},
+	assert.Equal(t, gpu.Cluster{
+		Requests: []gpu.ContainerRequest{
+			{Namespace: "ml", Pod: "a", PodUID: "uid-a", Container: "one", Node: "n1", Resource: nvidia, Count: 1},
+			{Namespace: "ml", Pod: "a", PodUID: "uid-a", Container: "two", Node: "n1", Resource: nvidia, Count: 1},
+			{Namespace: "ml", Pod: "a", PodUID: "uid-a", Container: "two", Node: "n1", Resource: mig, Count: 1},
+			{Namespace: "ml", Pod: "cpu-bound", PodUID: "uid-cpu-bound", Container: "main", Resource: mig, Count: 1},
+			{Namespace: "ml", Pod: "inits", PodUID: "uid-inits", Container: "main", Node: "n1", Resource: nvidia, Count: 1},
+			{Namespace: "ml", Pod: "inits", PodUID: "uid-inits", Container: "sidecar", Node: "n1", Resource: nvidia, Count: 2},
+			{Namespace: "ml", Pod: "limits", PodUID: "uid-limits", Container: "main", Node: "n2", Resource: mig, Count: 2},
+			{Namespace: "ml", Pod: "lost", PodUID: "uid-lost", Container: "main", Node: "gone", Resource: nvidia, Count: 3},
+			{Namespace: "ml", Pod: "new", PodUID: "uid-new", Container: "main", Resource: nvidia, Count: 1},
+			{Namespace: "ml", Pod: "waits", PodUID: "uid-waits", Container: "main", Resource: nvidia, Count: 8},
 		},
-		Nodes: []NodeResource{
-			{"n1", "uid-n1", amd, some(0), some(0), 0},
-			{"n1", "uid-n1", nvidia, some(8), some(7), 2 + 6},
-			{"n1", "uid-n1", mig, gpu.Opt[int64]{}, gpu.Opt[int64]{}, 1},
-			{"n2", "uid-n2", mig, some(7), some(7), 2},
+		Nodes: []gpu.NodeResource{
+			{Node: "n1", NodeUID: "uid-n1", Resource: amd, Capacity: some(0), Allocatable: some(0)},
+			{Node: "n1", NodeUID: "uid-n1", Resource: nvidia, Capacity: some(8), Allocatable: some(7), Requested: 2 + 6},
+			{Node: "n1", NodeUID: "uid-n1", Resource: mig, Requested: 1},
+			{Node: "n2", NodeUID: "uid-n2", Resource: mig, Capacity: some(7), Allocatable: some(7), Requested: 2},
 		},
-		Pending: []Pending{{amd, 0}, {nvidia, 1}, {mig, 0}},
+		Pending: []gpu.PendingPods{{Resource: amd, Pods: 0}, {Resource: nvidia, Pods: 1}, {Resource: mig, Pods: 0}},
 	}, v.Snapshot())
 	assert.Empty(t, v.Problems())
 }
@@ -138,7 +138,7 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotChanges(t *testing.T) {
 	client := fake.NewClientset(node("n1", list(nvidia, 8), list(nvidia, 8)), pod("before", "n1", container("main", nvidia, 1)))
 	v := start(t, client)
-	assert.Equal(t, []NodeResource{{"n1", "uid-n1", nvidia, some(8), some(8), 1}}, v.Snapshot().Nodes)
+	assert.Equal(t, []gpu.NodeResource{{Node: "n1", NodeUID: "uid-n1", Resource: nvidia, Capacity: some(8), Allocatable: some(8), Requested: 1}}, v.Snapshot().Nodes)
 
 	waiting := unschedulable(pod("a", "", container("main", nvidia, 8)), "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
 	_, err := client.CoreV1().Pods("ml").Create(t.Context(), waiting, metav1.CreateOptions{})

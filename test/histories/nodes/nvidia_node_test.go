@@ -99,11 +99,11 @@ func (n *nvidiaNode) attribute() {
 			Dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()),
 		}))
 	}
-	var err error
-	s.reader.Attributor, err = attribution.New(cfg, interval, options...)
+	attributor, err := attribution.New(cfg, interval, options...)
 	require.NoError(s.t, err)
-	s.t.Cleanup(func() { require.NoError(s.t, s.reader.Attributor.Close()) })
-	require.NoError(s.t, s.reader.Attributor.Start(s.t.Context()))
+	s.t.Cleanup(func() { require.NoError(s.t, attributor.Close()) })
+	require.NoError(s.t, attributor.Start(s.t.Context()))
+	s.reader.Attributor = attributor
 }
 
 func (n *nvidiaNode) pass(seconds float64) { n.gpus.pass(seconds) }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
-	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
@@ -97,7 +96,7 @@ func (s *Section) addRights(access []kube.Access) {
 	}
 }
 
-func sizeOf(snapshot *cluster.Snapshot) string {
+func sizeOf(snapshot *gpu.Cluster) string {
 	nodes := map[string]bool{}
 	gpus := int64(0)
 	for i := range snapshot.Nodes {
