@@ -63,7 +63,7 @@ func (r *ClusterRecorder) Record(s *gpu.Cluster, now time.Time, failure *gpu.Fai
 		r.emit()
 		start = end
 	}
-	return r.builder.Emit()
+	return metricsWithSchema(r.builder.Emit())
 }
 
 func (r *ClusterRecorder) emit() {

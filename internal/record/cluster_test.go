@@ -56,6 +56,7 @@ func TestRecordCluster(t *testing.T) {
 		Pending: []gpu.PendingPods{{Resource: "nvidia.com/gpu", Pods: 1}, {Resource: "amd.com/gpu", Pods: 0}},
 	}
 	metrics := r.Record(&snapshot, time.Unix(1700000000, 0), nil)
+	assert.Equal(t, "https://opentelemetry.io/schemas/1.43.0", metrics.ResourceMetrics().At(0).ScopeMetrics().At(0).SchemaUrl())
 	assert.Equal(t, map[string]int64{
 		"hw.gpu.source.readable":                                        1,
 		"k8s.cluster.gpu.pod.pending nvidia.com/gpu":                    1,

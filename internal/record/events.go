@@ -106,7 +106,7 @@ func (r *EventRecorder) Record(host *gpu.Host, events []gpu.Event, now pcommon.T
 		r.setEvent(record, &events[i])
 		r.builder.AppendLogRecord(record)
 	}
-	return r.builder.Emit(metadata.WithLogsResource(hostResource(r.resources, host)))
+	return logsWithSchema(r.builder.Emit(metadata.WithLogsResource(hostResource(r.resources, host))))
 }
 
 func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {

@@ -285,6 +285,7 @@ func TestEventResource(t *testing.T) {
 	assert.Equal(t, of("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod", "k8s.node.label.pool", "gpu"),
 		rl.Resource().Attributes().AsRaw(), "the same resource that the host's metrics have")
 	assert.Equal(t, "https://opentelemetry.io/schemas/1.43.0", rl.SchemaUrl())
+	assert.Equal(t, rl.SchemaUrl(), rl.ScopeLogs().At(0).SchemaUrl())
 	assert.Equal(t, metadata.ScopeName, rl.ScopeLogs().At(0).Scope().Name())
 }
 

@@ -70,7 +70,7 @@ func (r *Recorder) Record(node *gpu.Node) pmetric.Metrics {
 	r.emit(hostResource(r.resources, &node.Host))
 	r.recordProcesses(ts, node)
 	r.recordContainers(ts, node)
-	return r.builder.Emit()
+	return metricsWithSchema(r.builder.Emit())
 }
 
 // recordProcesses emits one resource for each process, with points for each device that it uses.

@@ -77,6 +77,7 @@ func TestResources(t *testing.T) {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		resources = append(resources, rm.Resource().Attributes().AsRaw())
 		assert.Equal(t, "https://opentelemetry.io/schemas/1.43.0", rm.SchemaUrl())
+		assert.Equal(t, rm.SchemaUrl(), rm.ScopeMetrics().At(0).SchemaUrl())
 	}
 	host := of("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod")
 	assert.Equal(t, with(host, "k8s.node.label.pool", "gpu"), resources[0])
