@@ -188,7 +188,7 @@ func TestOneOfEightIsLost(t *testing.T) {
 			left = append(left, p)
 		}
 	}
-	assert.Equal(t, []string{"hw.gpu.fault", "hw.gpu.info", "hw.status"}, otlptest.Names(left), "nothing is shown that was not read")
+	assert.Equal(t, []string{"hw.gpu.board.info", "hw.gpu.fault", "hw.gpu.info", "hw.status"}, otlptest.Names(left), "nothing is shown that was not read")
 	eventually(t, func() bool { return s.logs.LogRecordCount() == 1 }, "an event")
 
 	s.set("")

@@ -287,6 +287,26 @@ func (ms *HwGpuBar1MemoryUsageMetricConfig) Unmarshal(parser *confmap.Conf) erro
 	return nil
 }
 
+// HwGpuBoardInfoMetricConfig provides config for the hw.gpu.board.info metric.
+type HwGpuBoardInfoMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *HwGpuBoardInfoMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // HwGpuCountMetricConfig provides config for the hw.gpu.count metric.
 type HwGpuCountMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -2203,6 +2223,7 @@ type MetricsConfig struct {
 	HwGpuAllocated                        HwGpuAllocatedMetricConfig                        `mapstructure:"hw.gpu.allocated"`
 	HwGpuBar1MemoryLimit                  HwGpuBar1MemoryLimitMetricConfig                  `mapstructure:"hw.gpu.bar1.memory.limit"`
 	HwGpuBar1MemoryUsage                  HwGpuBar1MemoryUsageMetricConfig                  `mapstructure:"hw.gpu.bar1.memory.usage"`
+	HwGpuBoardInfo                        HwGpuBoardInfoMetricConfig                        `mapstructure:"hw.gpu.board.info"`
 	HwGpuCount                            HwGpuCountMetricConfig                            `mapstructure:"hw.gpu.count"`
 	HwGpuEccLifetime                      HwGpuEccLifetimeMetricConfig                      `mapstructure:"hw.gpu.ecc.lifetime"`
 	HwGpuEccLocationErrors                HwGpuEccLocationErrorsMetricConfig                `mapstructure:"hw.gpu.ecc.location.errors"`
@@ -2343,6 +2364,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		HwGpuBar1MemoryUsage: HwGpuBar1MemoryUsageMetricConfig{
 			Enabled: false,
+		},
+		HwGpuBoardInfo: HwGpuBoardInfoMetricConfig{
+			Enabled: true,
 		},
 		HwGpuCount: HwGpuCountMetricConfig{
 			Enabled: true,

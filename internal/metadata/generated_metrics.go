@@ -892,6 +892,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.bar1.memory.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
+	HwGpuBoardInfo: metricInfo{
+		Name:       "hw.gpu.board.info",
+		Attributes: []string{"hw.gpu.architecture", "hw.gpu.board.part_number", "hw.gpu.brand", "hw.gpu.c2c.mode", "hw.gpu.fabric.clique", "hw.gpu.fabric.cluster", "hw.gpu.inforom.version", "hw.gpu.interconnect.version", "hw.gpu.memory.partition", "hw.gpu.nvml.version", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
+	},
 	HwGpuCount: metricInfo{
 		Name:       "hw.gpu.count",
 		Attributes: []string{"host.name", "hw.gpu.presence", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
@@ -954,7 +958,7 @@ var MetricsInfo = metricsInfo{
 	},
 	HwGpuInfo: metricInfo{
 		Name:       "hw.gpu.info",
-		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.architecture", "hw.gpu.board.part_number", "hw.gpu.brand", "hw.gpu.c2c.mode", "hw.gpu.compute_capability", "hw.gpu.cuda.version", "hw.gpu.fabric.clique", "hw.gpu.fabric.cluster", "hw.gpu.index", "hw.gpu.inforom.version", "hw.gpu.interconnect.version", "hw.gpu.memory.partition", "hw.gpu.numa.node", "hw.gpu.nvml.version", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
+		Attributes: []string{"host.name", "hw.driver_version", "hw.firmware_version", "hw.gpu.compute_capability", "hw.gpu.cuda.version", "hw.gpu.index", "hw.gpu.numa.node", "hw.gpu.partition.profile", "hw.gpu.pci.address", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.serial_number", "hw.vendor", "k8s.cluster.name", "k8s.node.name"},
 	},
 	HwGpuInterconnectErrors: metricInfo{
 		Name:       "hw.gpu.interconnect.errors",
@@ -1289,6 +1293,7 @@ type metricsInfo struct {
 	HwGpuAllocated                        metricInfo
 	HwGpuBar1MemoryLimit                  metricInfo
 	HwGpuBar1MemoryUsage                  metricInfo
+	HwGpuBoardInfo                        metricInfo
 	HwGpuCount                            metricInfo
 	HwGpuEccLifetime                      metricInfo
 	HwGpuEccLocationErrors                metricInfo
@@ -2434,6 +2439,63 @@ func (m *metricHwGpuBar1MemoryUsage) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuBar1MemoryUsage(cfg HwGpuBar1MemoryUsageMetricConfig) metricHwGpuBar1MemoryUsage {
 	m := metricHwGpuBar1MemoryUsage{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
+type metricHwGpuBoardInfo struct {
+	data     pmetric.Metric             // data buffer for generated metric.
+	config   HwGpuBoardInfoMetricConfig // metric config provided by user.
+	capacity int                        // max observed number of data points added to the metric.
+}
+
+// init fills hw.gpu.board.info metric with initial data.
+func (m *metricHwGpuBoardInfo) init() {
+	m.data.SetName("hw.gpu.board.info")
+	m.data.SetDescription("Always 1. The attributes are what few queries need of a GPU, such as those of its board, chip and links. hw.gpu.info has the others. Absent if none of the attributes is known. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptySum()
+	m.data.Sum().SetIsMonotonic(false)
+	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricHwGpuBoardInfo) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Sum().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetIntValue(val)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricHwGpuBoardInfo) updateCapacity() {
+	if m.data.Sum().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Sum().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricHwGpuBoardInfo) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricHwGpuBoardInfo(cfg HwGpuBoardInfoMetricConfig) metricHwGpuBoardInfo {
+	m := metricHwGpuBoardInfo{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -7887,6 +7949,7 @@ type MetricsBuilder struct {
 	metricHwGpuAllocated                        metricHwGpuAllocated
 	metricHwGpuBar1MemoryLimit                  metricHwGpuBar1MemoryLimit
 	metricHwGpuBar1MemoryUsage                  metricHwGpuBar1MemoryUsage
+	metricHwGpuBoardInfo                        metricHwGpuBoardInfo
 	metricHwGpuCount                            metricHwGpuCount
 	metricHwGpuEccLifetime                      metricHwGpuEccLifetime
 	metricHwGpuEccLocationErrors                metricHwGpuEccLocationErrors
@@ -8021,6 +8084,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuAllocated:                        newMetricHwGpuAllocated(mbc.Metrics.HwGpuAllocated),
 		metricHwGpuBar1MemoryLimit:                  newMetricHwGpuBar1MemoryLimit(mbc.Metrics.HwGpuBar1MemoryLimit),
 		metricHwGpuBar1MemoryUsage:                  newMetricHwGpuBar1MemoryUsage(mbc.Metrics.HwGpuBar1MemoryUsage),
+		metricHwGpuBoardInfo:                        newMetricHwGpuBoardInfo(mbc.Metrics.HwGpuBoardInfo),
 		metricHwGpuCount:                            newMetricHwGpuCount(mbc.Metrics.HwGpuCount),
 		metricHwGpuEccLifetime:                      newMetricHwGpuEccLifetime(mbc.Metrics.HwGpuEccLifetime),
 		metricHwGpuEccLocationErrors:                newMetricHwGpuEccLocationErrors(mbc.Metrics.HwGpuEccLocationErrors),
@@ -8455,6 +8519,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuAllocated.emit(ils.Metrics())
 	mb.metricHwGpuBar1MemoryLimit.emit(ils.Metrics())
 	mb.metricHwGpuBar1MemoryUsage.emit(ils.Metrics())
+	mb.metricHwGpuBoardInfo.emit(ils.Metrics())
 	mb.metricHwGpuCount.emit(ils.Metrics())
 	mb.metricHwGpuEccLifetime.emit(ils.Metrics())
 	mb.metricHwGpuEccLocationErrors.emit(ils.Metrics())
@@ -8649,6 +8714,11 @@ func (mb *MetricsBuilder) RecordHwGpuBar1MemoryLimitDataPoint(ts pcommon.Timesta
 // RecordHwGpuBar1MemoryUsageDataPoint adds a data point to hw.gpu.bar1.memory.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuBar1MemoryUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuBar1MemoryUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordHwGpuBoardInfoDataPoint adds a data point to hw.gpu.board.info metric.
+func (mb *MetricsBuilder) RecordHwGpuBoardInfoDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricHwGpuBoardInfo.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
 }
 
 // RecordHwGpuCountDataPoint adds a data point to hw.gpu.count metric.

@@ -80,7 +80,7 @@ func (d *device) add(p *Point, found *violations) {
 		found.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
 	}
 	switch p.Metric {
-	case "hw.gpu.info", "hw.status", "hw.gpu.allocated", "container.gpu.allocated":
+	case "hw.gpu.info", "hw.gpu.board.info", "hw.status", "hw.gpu.allocated", "container.gpu.allocated":
 	default:
 		d.readings++
 	}

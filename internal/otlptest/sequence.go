@@ -25,13 +25,16 @@ type Sequence struct {
 	Changing []string
 
 	counters   map[string]Point
-	identities map[string]map[string]any // of the devices in the last message
+	identities map[infoOf]map[string]any // of the devices in the last message
 }
+
+// infoOf is one of the metrics that describe a device: hw.gpu.info or hw.gpu.board.info.
+type infoOf struct{ metric, id string }
 
 // Add takes the next message and returns the violations with regard to the previous messages.
 func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 	if s.counters == nil {
-		s.counters, s.identities = map[string]Point{}, map[string]map[string]any{}
+		s.counters, s.identities = map[string]Point{}, map[infoOf]map[string]any{}
 	}
 	var found violations
 	points := Points(metrics)
@@ -47,7 +50,7 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 		if p.Metric == "hw.status" && p.Value == 1 {
 			s.States[id] = p.Attributes["hw.state"].(string)
 		}
-		if p.Metric == "hw.gpu.info" {
+		if p.Metric == "hw.gpu.info" || p.Metric == "hw.gpu.board.info" {
 			s.identify(&found, id, p)
 		}
 		if p.Kind != "counter" {
@@ -74,7 +77,7 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 			s.States[id] = before
 		}
 	}
-	maps.DeleteFunc(s.identities, func(id string, _ map[string]any) bool { return s.States[id] == "" })
+	maps.DeleteFunc(s.identities, func(of infoOf, _ map[string]any) bool { return s.States[of.id] == "" })
 	for id, joules := range attributed {
 		if !within(joules, grown[id]) {
 			found.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
@@ -109,10 +112,11 @@ func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
 
 // identify checks that the identity of a device does not change while the device is reported.
 func (s *Sequence) identify(found *violations, id string, p *Point) {
-	known := s.identities[id]
+	of := infoOf{p.Metric, id}
+	known := s.identities[of]
 	if known == nil {
 		known = map[string]any{}
-		s.identities[id] = known
+		s.identities[of] = known
 	}
 	for name, value := range known {
 		now, ok := p.Attributes[name]

@@ -21,6 +21,7 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 		{m.HwGpuAllocated.Enabled, 0, recordAllocated},
 		{m.HwGpuBar1MemoryLimit.Enabled, gpu.GroupBAR1, value(func(d *device) gpu.Opt[int64] { return d.Memory.BAR1Limit }, (*builder).RecordHwGpuBar1MemoryLimitDataPoint)},
 		{m.HwGpuBar1MemoryUsage.Enabled, gpu.GroupBAR1, value(func(d *device) gpu.Opt[int64] { return d.Memory.BAR1Usage }, (*builder).RecordHwGpuBar1MemoryUsageDataPoint)},
+		{m.HwGpuBoardInfo.Enabled, 0, recordBoardInfo},
 		{m.HwGpuEccLifetime.Enabled, gpu.GroupECCLifetime, recordLifetimeErrors},
 		{m.HwGpuEccLocationErrors.Enabled, gpu.GroupECCLocations, recordLocationErrors},
 		{m.HwGpuEccMemoryErrors.Enabled, gpu.GroupECCMemory, recordMemoryErrors},

@@ -62,23 +62,14 @@ func recordTotalOf[N gpu.Number](p *devicePoints, epoch uint64, key seriesKey, c
 }
 
 // recordInfo records hw.gpu.info, whose attributes describe the device and name its node: a back end that drops resources has no other
-// answer to which node a GPU belongs to.
+// answer to which node a GPU belongs to. In Prometheus each attribute is a label, and Mimir and Cortex refuse a series with more than 30,
+// so recordBoardInfo has the attributes that few queries need.
 func recordInfo(p *devicePoints) {
 	info, options := &p.device.Info, slices.Concat(p.identity, nodeIdentity(p.host))
 	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)
 	options = withText(options, info.FirmwareVersion, metadata.WithHwFirmwareVersionMetricAttribute)
 	options = withText(options, info.ComputeCapability, metadata.WithHwGpuComputeCapabilityMetricAttribute)
-	options = withText(options, info.FabricClique, metadata.WithHwGpuFabricCliqueMetricAttribute)
-	options = withText(options, info.FabricCluster, metadata.WithHwGpuFabricClusterMetricAttribute)
-	options = withText(options, info.InterconnectVersion, metadata.WithHwGpuInterconnectVersionMetricAttribute)
-	options = withText(options, info.BoardPartNumber, metadata.WithHwGpuBoardPartNumberMetricAttribute)
-	options = withText(options, info.Brand, metadata.WithHwGpuBrandMetricAttribute)
-	options = withText(options, info.Architecture, metadata.WithHwGpuArchitectureMetricAttribute)
-	options = withText(options, info.InfoROMVersion, metadata.WithHwGpuInforomVersionMetricAttribute)
 	options = withText(options, info.CUDAVersion, metadata.WithHwGpuCudaVersionMetricAttribute)
-	options = withText(options, info.NVMLVersion, metadata.WithHwGpuNvmlVersionMetricAttribute)
-	options = withText(options, info.MemoryPartition, metadata.WithHwGpuMemoryPartitionMetricAttribute)
-	options = withText(options, info.C2CMode, metadata.WithHwGpuC2cModeMetricAttribute)
 	options = withText(options, info.Profile, metadata.WithHwGpuPartitionProfileMetricAttribute)
 	options = withText(options, info.PCIAddress, metadata.WithHwGpuPciAddressMetricAttribute)
 	options = withText(options, info.Serial, metadata.WithHwSerialNumberMetricAttribute)
@@ -89,6 +80,24 @@ func recordInfo(p *devicePoints) {
 		options = append(options, metadata.WithHwGpuNumaNodeMetricAttribute(numa))
 	}
 	p.builder.RecordHwGpuInfoDataPoint(p.ts, 1, p.device.ID, options...)
+}
+
+// recordBoardInfo records hw.gpu.board.info if anything of it is known.
+func recordBoardInfo(p *devicePoints) {
+	info, options := &p.device.Info, p.identity
+	options = withText(options, info.FabricClique, metadata.WithHwGpuFabricCliqueMetricAttribute)
+	options = withText(options, info.FabricCluster, metadata.WithHwGpuFabricClusterMetricAttribute)
+	options = withText(options, info.InterconnectVersion, metadata.WithHwGpuInterconnectVersionMetricAttribute)
+	options = withText(options, info.BoardPartNumber, metadata.WithHwGpuBoardPartNumberMetricAttribute)
+	options = withText(options, info.Brand, metadata.WithHwGpuBrandMetricAttribute)
+	options = withText(options, info.InfoROMVersion, metadata.WithHwGpuInforomVersionMetricAttribute)
+	options = withText(options, info.MemoryPartition, metadata.WithHwGpuMemoryPartitionMetricAttribute)
+	options = withText(options, info.C2CMode, metadata.WithHwGpuC2cModeMetricAttribute)
+	options = withText(options, info.Architecture, metadata.WithHwGpuArchitectureMetricAttribute)
+	options = withText(options, info.NVMLVersion, metadata.WithHwGpuNvmlVersionMetricAttribute)
+	if len(options) > len(p.identity) {
+		p.builder.RecordHwGpuBoardInfoDataPoint(p.ts, 1, p.device.ID, options...)
+	}
 }
 
 // recordAllocated records whether the device is allocated to any container, if that is known.

@@ -65,3 +65,10 @@ func TestIdentityThatChanges(t *testing.T) {
 	want["hw.driver_version"] = "580"
 	assert.Equal(t, want, info())
 }
+
+// Without any of its attributes a device has no hw.gpu.board.info.
+func TestNoBoardInfo(t *testing.T) {
+	device := gpu.Device{ID: gpuID, Name: "nvidia0", Model: "H100", Info: gpu.Info{DriverVersion: "570"}}
+	points := otlptest.Points(newRecorder(everything()).Record(&gpu.Node{Time: readAt, Devices: []gpu.Device{device}}))
+	assert.Empty(t, otlptest.Of(points, "hw.gpu.board.info"))
+}

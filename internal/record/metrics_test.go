@@ -48,6 +48,9 @@ var metricTests = []metricTest{
 	{"hw.gpu.allocated", 0, "updowncounter", "{gpu}", onDevices(func(d *gpu.Device) { d.HoldersKnown = false }), []sample{{of("hw.id", migID), 0}}},
 	{"hw.gpu.bar1.memory.limit", gpu.GroupBAR1, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.BAR1Limit = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 137438953472}}},
 	{"hw.gpu.bar1.memory.usage", gpu.GroupBAR1, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.BAR1Usage = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 1048576}}},
+	{"hw.gpu.board.info", 0, "updowncounter", "1", onDevices(func(d *gpu.Device) { d.Info = gpu.Info{} }), []sample{
+		{of("hw.id", gpuID, "hw.gpu.board.part_number", "900-21010-0000-000", "hw.gpu.brand", "nvidia", "hw.gpu.c2c.mode", "disabled", "hw.gpu.fabric.clique", "7"), 1},
+	}},
 	{"hw.gpu.count", 0, "updowncounter", "{gpu}", func(n *gpu.Node) { clear(n.Presence[:]) }, []sample{{of("hw.gpu.presence", "missing", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"), 3}}},
 	{"hw.gpu.ecc.lifetime", gpu.GroupECCLifetime, "counter", "{error}", onDevices(dropErrors(true)), []sample{{of("hw.id", gpuID, "error.type", "uncorrected"), 307}}},
 	{"hw.gpu.ecc.location.errors", gpu.GroupECCLocations, "counter", "{error}", onDevices(func(d *gpu.Device) { d.ECC.Locations = nil }), []sample{

@@ -25,7 +25,7 @@ import (
 func isClusterMetric(name string) bool { return strings.HasPrefix(name, "k8s.") }
 
 // unread are the metrics for which no source reads anything: identity, presence and allocations are always known.
-var unread = []string{"hw.gpu.allocated", "hw.gpu.count", "hw.gpu.info", "hw.gpu.source.failure", "hw.gpu.source.readable"}
+var unread = []string{"hw.gpu.allocated", "hw.gpu.board.info", "hw.gpu.count", "hw.gpu.info", "hw.gpu.source.failure", "hw.gpu.source.readable"}
 
 // nodeLevel are the metrics that have no line in a table: recordPresence and sourceState record them.
 var nodeLevel = []string{"hw.gpu.count", "hw.gpu.source.failure", "hw.gpu.source.readable"}

@@ -83,5 +83,5 @@ func TestUnreadDevice(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	assert.Equal(t, []string{"hw.gpu.allocated", "hw.gpu.info"}, slices.Compact(names))
+	assert.Equal(t, []string{"hw.gpu.allocated", "hw.gpu.board.info", "hw.gpu.info"}, slices.Compact(names))
 }

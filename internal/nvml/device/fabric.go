@@ -67,7 +67,7 @@ func setFabric(d *gpu.Device, info *library.FabricInfo) {
 	d.Fabric.Conditions = fabricConditions(info.HealthMask, info.HealthSummary)
 }
 
-// fabricIdentity asks once for the place in the fabric, for hw.gpu.info where nothing else of the fabric is wanted. A GPU that has not registered
+// fabricIdentity asks once for the place in the fabric, for hw.gpu.board.info where nothing else of the fabric is wanted. A GPU that has not registered
 // yet is asked again.
 func fabricIdentity(dev *device, into *Identity) library.Code {
 	code := library.FunctionNotFound

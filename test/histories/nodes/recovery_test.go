@@ -22,7 +22,7 @@ func ofDevice(points []otlptest.Point, id string) []string {
 			continue // a state that the device has had, until it is gone
 		}
 		if p.Attributes["hw.id"] == id && strings.HasPrefix(p.Metric, "hw.") && p.Metric != "hw.gpu.allocated" &&
-			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" &&
+			p.Attributes["hw.gpu.xid"] == nil && p.Metric != "hw.gpu.info" && p.Metric != "hw.gpu.board.info" && p.Metric != "hw.gpu.pipe.utilization" && p.Metric != "hw.gpu.sm.occupancy" &&
 			p.Metric != "hw.gpu.peer.status" {
 			series = append(series, p.Series())
 		}
