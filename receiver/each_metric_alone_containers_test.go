@@ -85,6 +85,6 @@ func TestEachMetricAloneContainers(t *testing.T) {
 	}, func() {
 		now = now.Add(halfAMinute * time.Second)
 		require.NoError(t, control.Set("now = 30s"))
-	}, "container.gpu.allocated", "container.gpu.energy", "container.gpu.idle.time", "container.gpu.memory.limit", "container.gpu.memory.usage",
+	}, "container.gpu.allocated", "container.gpu.energy", "container.gpu.idle.time", "container.gpu.media.utilization", "container.gpu.memory.limit", "container.gpu.memory.usage",
 		"container.gpu.power", "container.gpu.utilization", "hw.gpu.allocated")
 }

@@ -158,7 +158,7 @@ func everyMetric() metadata.MetricsBuilderConfig {
 		&cfg.Metrics.HwGpuMemoryVisibleLimit.Enabled, &cfg.Metrics.HwGpuMemoryVisibleUsage.Enabled,
 		&cfg.Metrics.HwGpuModulePower.Enabled, &cfg.Metrics.HwGpuPipeUtilization.Enabled,
 		&cfg.Metrics.HwGpuPowerInstant.Enabled, &cfg.Metrics.HwGpuSmOccupancy.Enabled, &cfg.Metrics.HwGpuSpeedLimit.Enabled,
-		&cfg.Metrics.ProcessGpuMediaUtilization.Enabled,
+		&cfg.Metrics.ContainerGpuMediaUtilization.Enabled, &cfg.Metrics.ProcessGpuMediaUtilization.Enabled,
 	} {
 		*m = true
 	}

@@ -67,6 +67,26 @@ func (ms *ContainerGpuIdleTimeMetricConfig) Unmarshal(parser *confmap.Conf) erro
 	return nil
 }
 
+// ContainerGpuMediaUtilizationMetricConfig provides config for the container.gpu.media.utilization metric.
+type ContainerGpuMediaUtilizationMetricConfig struct {
+	Enabled          bool `mapstructure:"enabled"`
+	enabledSetByUser bool
+}
+
+func (ms *ContainerGpuMediaUtilizationMetricConfig) Unmarshal(parser *confmap.Conf) error {
+	if parser == nil {
+		return nil
+	}
+
+	err := parser.Unmarshal(ms)
+	if err != nil {
+		return err
+	}
+
+	ms.enabledSetByUser = parser.IsSet("enabled")
+	return nil
+}
+
 // ContainerGpuMemoryLimitMetricConfig provides config for the container.gpu.memory.limit metric.
 type ContainerGpuMemoryLimitMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -2212,6 +2232,7 @@ type MetricsConfig struct {
 	ContainerGpuAllocated                 ContainerGpuAllocatedMetricConfig                 `mapstructure:"container.gpu.allocated"`
 	ContainerGpuEnergy                    ContainerGpuEnergyMetricConfig                    `mapstructure:"container.gpu.energy"`
 	ContainerGpuIdleTime                  ContainerGpuIdleTimeMetricConfig                  `mapstructure:"container.gpu.idle.time"`
+	ContainerGpuMediaUtilization          ContainerGpuMediaUtilizationMetricConfig          `mapstructure:"container.gpu.media.utilization"`
 	ContainerGpuMemoryLimit               ContainerGpuMemoryLimitMetricConfig               `mapstructure:"container.gpu.memory.limit"`
 	ContainerGpuMemoryUsage               ContainerGpuMemoryUsageMetricConfig               `mapstructure:"container.gpu.memory.usage"`
 	ContainerGpuPower                     ContainerGpuPowerMetricConfig                     `mapstructure:"container.gpu.power"`
@@ -2331,6 +2352,9 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		ContainerGpuIdleTime: ContainerGpuIdleTimeMetricConfig{
 			Enabled: true,
+		},
+		ContainerGpuMediaUtilization: ContainerGpuMediaUtilizationMetricConfig{
+			Enabled: false,
 		},
 		ContainerGpuMemoryLimit: ContainerGpuMemoryLimitMetricConfig{
 			Enabled: true,

@@ -848,6 +848,10 @@ var MetricsInfo = metricsInfo{
 		Name:       "container.gpu.idle.time",
 		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
 	},
+	ContainerGpuMediaUtilization: metricInfo{
+		Name:       "container.gpu.media.utilization",
+		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.gpu.task", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
+	},
 	ContainerGpuMemoryLimit: metricInfo{
 		Name:       "container.gpu.memory.limit",
 		Attributes: []string{"batch.job.id", "batch.system", "container.id", "container.name", "hw.id", "k8s.container.name", "k8s.namespace.name", "k8s.pod.name", "slurm.job.id", "slurm.job.sluid", "systemd.unit.name"},
@@ -1282,6 +1286,7 @@ type metricsInfo struct {
 	ContainerGpuAllocated                 metricInfo
 	ContainerGpuEnergy                    metricInfo
 	ContainerGpuIdleTime                  metricInfo
+	ContainerGpuMediaUtilization          metricInfo
 	ContainerGpuMemoryLimit               metricInfo
 	ContainerGpuMemoryUsage               metricInfo
 	ContainerGpuPower                     metricInfo
@@ -1823,6 +1828,62 @@ func newMetricContainerGpuIdleTime(cfg ContainerGpuIdleTimeMetricConfig) metricC
 	return m
 }
 
+type metricContainerGpuMediaUtilization struct {
+	data     pmetric.Metric                           // data buffer for generated metric.
+	config   ContainerGpuMediaUtilizationMetricConfig // metric config provided by user.
+	capacity int                                      // max observed number of data points added to the metric.
+}
+
+// init fills container.gpu.media.utilization metric with initial data.
+func (m *metricContainerGpuMediaUtilization) init() {
+	m.data.SetName("container.gpu.media.utilization")
+	m.data.SetDescription("Fraction of time during which the container used a media engine of the device, such as the encoder or the decoder. Nearly always 0. (extension)")
+	m.data.SetUnit("1")
+	m.data.SetEmptyGauge()
+	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
+}
+
+func (m *metricContainerGpuMediaUtilization) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	if !m.config.Enabled {
+		return
+	}
+	dp := m.data.Gauge().DataPoints().AppendEmpty()
+	dp.SetStartTimestamp(start)
+	dp.SetTimestamp(ts)
+	dp.SetDoubleValue(val)
+	dp.Attributes().PutStr("hw.gpu.task", hwGpuTaskAttributeValue)
+	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// updateCapacity saves max length of data point slices that will be used for the slice capacity.
+func (m *metricContainerGpuMediaUtilization) updateCapacity() {
+	if m.data.Gauge().DataPoints().Len() > m.capacity {
+		m.capacity = m.data.Gauge().DataPoints().Len()
+	}
+}
+
+// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
+func (m *metricContainerGpuMediaUtilization) emit(metrics pmetric.MetricSlice) {
+	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
+		m.updateCapacity()
+		m.data.MoveTo(metrics.AppendEmpty())
+		m.init()
+	}
+}
+
+func newMetricContainerGpuMediaUtilization(cfg ContainerGpuMediaUtilizationMetricConfig) metricContainerGpuMediaUtilization {
+	m := metricContainerGpuMediaUtilization{config: cfg}
+
+	if cfg.Enabled {
+		m.data = pmetric.NewMetric()
+		m.init()
+	}
+	return m
+}
+
 type metricContainerGpuMemoryLimit struct {
 	data     pmetric.Metric                      // data buffer for generated metric.
 	config   ContainerGpuMemoryLimitMetricConfig // metric config provided by user.
@@ -2056,7 +2117,7 @@ type metricContainerGpuUtilization struct {
 // init fills container.gpu.utilization metric with initial data.
 func (m *metricContainerGpuUtilization) init() {
 	m.data.SetName("container.gpu.utilization")
-	m.data.SetDescription("Fraction of time during which the container used the device for a task. (extension)")
+	m.data.SetDescription("Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization has the other tasks. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -7938,6 +7999,7 @@ type MetricsBuilder struct {
 	metricContainerGpuAllocated                 metricContainerGpuAllocated
 	metricContainerGpuEnergy                    metricContainerGpuEnergy
 	metricContainerGpuIdleTime                  metricContainerGpuIdleTime
+	metricContainerGpuMediaUtilization          metricContainerGpuMediaUtilization
 	metricContainerGpuMemoryLimit               metricContainerGpuMemoryLimit
 	metricContainerGpuMemoryUsage               metricContainerGpuMemoryUsage
 	metricContainerGpuPower                     metricContainerGpuPower
@@ -8073,6 +8135,7 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricContainerGpuAllocated:                 newMetricContainerGpuAllocated(mbc.Metrics.ContainerGpuAllocated),
 		metricContainerGpuEnergy:                    newMetricContainerGpuEnergy(mbc.Metrics.ContainerGpuEnergy),
 		metricContainerGpuIdleTime:                  newMetricContainerGpuIdleTime(mbc.Metrics.ContainerGpuIdleTime),
+		metricContainerGpuMediaUtilization:          newMetricContainerGpuMediaUtilization(mbc.Metrics.ContainerGpuMediaUtilization),
 		metricContainerGpuMemoryLimit:               newMetricContainerGpuMemoryLimit(mbc.Metrics.ContainerGpuMemoryLimit),
 		metricContainerGpuMemoryUsage:               newMetricContainerGpuMemoryUsage(mbc.Metrics.ContainerGpuMemoryUsage),
 		metricContainerGpuPower:                     newMetricContainerGpuPower(mbc.Metrics.ContainerGpuPower),
@@ -8508,6 +8571,7 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricContainerGpuAllocated.emit(ils.Metrics())
 	mb.metricContainerGpuEnergy.emit(ils.Metrics())
 	mb.metricContainerGpuIdleTime.emit(ils.Metrics())
+	mb.metricContainerGpuMediaUtilization.emit(ils.Metrics())
 	mb.metricContainerGpuMemoryLimit.emit(ils.Metrics())
 	mb.metricContainerGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricContainerGpuPower.emit(ils.Metrics())
@@ -8659,6 +8723,11 @@ func (mb *MetricsBuilder) RecordContainerGpuEnergyDataPoint(ts pcommon.Timestamp
 // RecordContainerGpuIdleTimeDataPoint adds a data point to container.gpu.idle.time metric.
 func (mb *MetricsBuilder) RecordContainerGpuIdleTimeDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricContainerGpuIdleTime.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
+}
+
+// RecordContainerGpuMediaUtilizationDataPoint adds a data point to container.gpu.media.utilization metric.
+func (mb *MetricsBuilder) RecordContainerGpuMediaUtilizationDataPoint(ts pcommon.Timestamp, val float64, hwGpuTaskAttributeValue AttributeHwGpuTask, hwIDAttributeValue string, options ...MetricAttributeOption) {
+	mb.metricContainerGpuMediaUtilization.recordDataPoint(mb.startTime, ts, val, hwGpuTaskAttributeValue.String(), hwIDAttributeValue, options...)
 }
 
 // RecordContainerGpuMemoryLimitDataPoint adds a data point to container.gpu.memory.limit metric.

@@ -75,6 +75,9 @@ func TestMetricsBuilder(t *testing.T) {
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordContainerGpuIdleTimeDataPoint(ts, 1, "hw.id-val", WithBatchJobIDMetricAttribute("batch.job.id-val"), WithBatchSystemMetricAttribute("batch.system-val"), WithContainerIDMetricAttribute("container.id-val"), WithContainerNameMetricAttribute("container.name-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSlurmJobSluidMetricAttribute("slurm.job.sluid-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
+
+			allMetricsCount++
+			mb.RecordContainerGpuMediaUtilizationDataPoint(ts, 1, AttributeHwGpuTaskDecoder, "hw.id-val", WithBatchJobIDMetricAttribute("batch.job.id-val"), WithBatchSystemMetricAttribute("batch.system-val"), WithContainerIDMetricAttribute("container.id-val"), WithContainerNameMetricAttribute("container.name-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSlurmJobSluidMetricAttribute("slurm.job.sluid-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordContainerGpuMemoryLimitDataPoint(ts, 1, "hw.id-val", WithBatchJobIDMetricAttribute("batch.job.id-val"), WithBatchSystemMetricAttribute("batch.system-val"), WithContainerIDMetricAttribute("container.id-val"), WithContainerNameMetricAttribute("container.name-val"), WithK8sContainerNameMetricAttribute("k8s.container.name-val"), WithK8sNamespaceNameMetricAttribute("k8s.namespace.name-val"), WithK8sPodNameMetricAttribute("k8s.pod.name-val"), WithSlurmJobIDMetricAttribute("slurm.job.id-val"), WithSlurmJobSluidMetricAttribute("slurm.job.sluid-val"), WithSystemdUnitNameMetricAttribute("systemd.unit.name-val"))
@@ -618,6 +621,54 @@ func TestMetricsBuilder(t *testing.T) {
 					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
 					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
+				case "container.gpu.media.utilization":
+					assert.False(t, validatedMetrics["container.gpu.media.utilization"], "Found a duplicate in the metrics slice: container.gpu.media.utilization")
+					validatedMetrics["container.gpu.media.utilization"] = true
+					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
+					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
+					assert.Equal(t, "Fraction of time during which the container used a media engine of the device, such as the encoder or the decoder. Nearly always 0. (extension)", mi.Description())
+					assert.Equal(t, "1", mi.Unit())
+					dp := mi.Gauge().DataPoints().At(0)
+					assert.Equal(t, start, dp.StartTimestamp())
+					assert.Equal(t, ts, dp.Timestamp())
+					assert.Equal(t, pmetric.NumberDataPointValueTypeDouble, dp.ValueType())
+					assert.InDelta(t, float64(1), dp.DoubleValue(), 0.01)
+					batchJobIDAttrVal, ok := dp.Attributes().Get("batch.job.id")
+					assert.True(t, ok)
+					assert.Equal(t, "batch.job.id-val", batchJobIDAttrVal.Str())
+					batchSystemAttrVal, ok := dp.Attributes().Get("batch.system")
+					assert.True(t, ok)
+					assert.Equal(t, "batch.system-val", batchSystemAttrVal.Str())
+					containerIDAttrVal, ok := dp.Attributes().Get("container.id")
+					assert.True(t, ok)
+					assert.Equal(t, "container.id-val", containerIDAttrVal.Str())
+					containerNameAttrVal, ok := dp.Attributes().Get("container.name")
+					assert.True(t, ok)
+					assert.Equal(t, "container.name-val", containerNameAttrVal.Str())
+					hwGpuTaskAttrVal, ok := dp.Attributes().Get("hw.gpu.task")
+					assert.True(t, ok)
+					assert.Equal(t, "decoder", hwGpuTaskAttrVal.Str())
+					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
+					k8sContainerNameAttrVal, ok := dp.Attributes().Get("k8s.container.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.container.name-val", k8sContainerNameAttrVal.Str())
+					k8sNamespaceNameAttrVal, ok := dp.Attributes().Get("k8s.namespace.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.namespace.name-val", k8sNamespaceNameAttrVal.Str())
+					k8sPodNameAttrVal, ok := dp.Attributes().Get("k8s.pod.name")
+					assert.True(t, ok)
+					assert.Equal(t, "k8s.pod.name-val", k8sPodNameAttrVal.Str())
+					slurmJobIDAttrVal, ok := dp.Attributes().Get("slurm.job.id")
+					assert.True(t, ok)
+					assert.Equal(t, "slurm.job.id-val", slurmJobIDAttrVal.Str())
+					slurmJobSluidAttrVal, ok := dp.Attributes().Get("slurm.job.sluid")
+					assert.True(t, ok)
+					assert.Equal(t, "slurm.job.sluid-val", slurmJobSluidAttrVal.Str())
+					systemdUnitNameAttrVal, ok := dp.Attributes().Get("systemd.unit.name")
+					assert.True(t, ok)
+					assert.Equal(t, "systemd.unit.name-val", systemdUnitNameAttrVal.Str())
 				case "container.gpu.memory.limit":
 					assert.False(t, validatedMetrics["container.gpu.memory.limit"], "Found a duplicate in the metrics slice: container.gpu.memory.limit")
 					validatedMetrics["container.gpu.memory.limit"] = true
@@ -807,7 +858,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time during which the container used the device for a task. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization has the other tasks. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

@@ -110,7 +110,7 @@ func (d *device) add(p *Point, found *violations) {
 		d.usedBy += p.Value
 	case "container.gpu.power":
 		d.drawnBy += p.Value
-	case "container.gpu.utilization":
+	case "container.gpu.utilization", "container.gpu.media.utilization":
 		d.busyBy[task] += p.Value
 	}
 	if strings.HasPrefix(p.Metric, "process.") || strings.HasPrefix(p.Metric, "container.") {

@@ -21,11 +21,12 @@ func containerMetrics(m *metadata.MetricsConfig) []metric[*containerPoints] {
 		{m.ContainerGpuAllocated.Enabled, gpu.GroupProcesses, recordContainerAllocated},
 		{m.ContainerGpuEnergy.Enabled, shares | gpu.GroupEnergy, containerTotal(func(u *use) gpu.Counter[float64] { return u.Energy }, (*builder).RecordContainerGpuEnergyDataPoint)},
 		{m.ContainerGpuIdleTime.Enabled, shares, containerTotal(func(u *use) gpu.Counter[float64] { return u.IdleTime }, (*builder).RecordContainerGpuIdleTimeDataPoint)},
+		{m.ContainerGpuMediaUtilization.Enabled, shares | gpu.GroupMediaUtilization, recordContainerMedia},
 		{m.ContainerGpuMemoryLimit.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryLimit }, (*builder).RecordContainerGpuMemoryLimitDataPoint)},
 		{m.ContainerGpuMemoryUsage.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[int64] { return u.MemoryUsage }, (*builder).RecordContainerGpuMemoryUsageDataPoint)},
 		{m.ContainerGpuPower.Enabled, shares | gpu.GroupPower, containerValue(func(u *use) gpu.Opt[float64] { return u.Power }, (*builder).RecordContainerGpuPowerDataPoint)},
 		{m.ContainerGpuShare.Enabled, gpu.GroupProcesses | gpu.GroupMemory, containerValue(func(u *use) gpu.Opt[float64] { return u.Share }, (*builder).RecordContainerGpuShareDataPoint)},
-		{m.ContainerGpuUtilization.Enabled, shares | gpu.GroupMediaUtilization, recordContainerUtilization},
+		{m.ContainerGpuUtilization.Enabled, shares, recordContainerUtilization},
 	}
 }
 
@@ -104,9 +105,17 @@ func recordContainerAllocated(p *containerPoints) {
 }
 
 func recordContainerUtilization(p *containerPoints) {
+	if v, ok := p.use.Utilization[gpu.TaskGeneral].Get(); ok {
+		p.builder.RecordContainerGpuUtilizationDataPoint(p.ts, v, tasks[gpu.TaskGeneral], p.use.DeviceID, p.identity...)
+	}
+}
+
+// recordContainerMedia records what a container uses of the encoder, the decoder and the other media engines: 0 for nearly all of them, so it
+// is a metric of its own.
+func recordContainerMedia(p *containerPoints) {
 	for task, name := range tasks {
-		if v, ok := p.use.Utilization[task].Get(); ok {
-			p.builder.RecordContainerGpuUtilizationDataPoint(p.ts, v, name, p.use.DeviceID, p.identity...)
+		if v, ok := p.use.Utilization[task].Get(); ok && gpu.Task(task) != gpu.TaskGeneral {
+			p.builder.RecordContainerGpuMediaUtilizationDataPoint(p.ts, v, name, p.use.DeviceID, p.identity...)
 		}
 	}
 }

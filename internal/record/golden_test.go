@@ -60,7 +60,7 @@ func TestOffByDefault(t *testing.T) {
 	on := otlptest.Names(otlptest.Points(r.Record(fullNode())))
 	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(on, name) })
 	assert.Equal(t, []string{
-		"hw.gpu.bar1.memory.limit", "hw.gpu.bar1.memory.usage", "hw.gpu.ecc.lifetime", "hw.gpu.ecc.location.errors",
+		"container.gpu.media.utilization", "hw.gpu.bar1.memory.limit", "hw.gpu.bar1.memory.usage", "hw.gpu.ecc.lifetime", "hw.gpu.ecc.location.errors",
 		"hw.gpu.encoder.frame_rate", "hw.gpu.encoder.latency", "hw.gpu.encoder.session.count", "hw.gpu.fan.speed",
 		"hw.gpu.frame_buffer_capture.frame_rate", "hw.gpu.frame_buffer_capture.latency", "hw.gpu.frame_buffer_capture.session.count",
 		"hw.gpu.interconnect.link.bandwidth", "hw.gpu.interconnect.link.bit_error_ratio", "hw.gpu.interconnect.link.errors",
