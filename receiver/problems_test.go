@@ -107,7 +107,7 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	assert.Equal(t, zapcore.WarnLevel, said[0].Level)
 	assert.Equal(t, "GPU unhealthy: GPU-1 and 1 other", said[0].Message)
 	assert.Equal(t, map[string]any{
-		"scraper": "nvml", "hw.id": []any{"GPU-1", "GPU-2"}, "hw.name": []any{"", ""}, "hw.state": "failed",
+		"scraper": "nvml", "hw.id": []any{"GPU-1", "GPU-2"}, "hw.state": "failed",
 		"reason": "it fell off the bus",
 	}, said[0].ContextMap())
 	assert.Equal(t, zapcore.InfoLevel, said[1].Level)

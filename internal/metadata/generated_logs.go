@@ -1008,7 +1008,7 @@ type eventHwGpuXid struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -1020,6 +1020,7 @@ func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Times
 		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
 	dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
@@ -2144,8 +2145,8 @@ func (lb *LogsBuilder) RecordHwGpuThrottledStartedEvent(ctx context.Context, tim
 }
 
 // RecordHwGpuXidEvent adds a log record of hw.gpu.xid event.
-func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
-	lb.eventHwGpuXid.recordEvent(ctx, timestamp, hwGpuXidAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventHwGpuXid.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuXidAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordK8sPodGpuConditionEvent adds a log record of k8s.pod.gpu.condition event.

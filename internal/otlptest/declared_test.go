@@ -34,6 +34,6 @@ func TestDeclared(t *testing.T) {
 	}
 	assert.Equal(t, []string{"event hw.gpu.xyz is not declared"}, declared.EventViolations("hw.gpu.xyz", pcommon.NewMap()))
 	assert.Equal(t, []string{
-		"hw.gpu.xid: hw.gpu.xid is required", "hw.gpu.xid: hw.id is required", "hw.gpu.xid: log.record.uid is required",
+		"hw.gpu.xid: error.type is required", "hw.gpu.xid: hw.gpu.xid is required", "hw.gpu.xid: hw.id is required", "hw.gpu.xid: log.record.uid is required",
 	}, declared.EventViolations("hw.gpu.xid", pcommon.NewMap()))
 }

@@ -37,7 +37,7 @@ type line struct {
 	fields []zap.Field
 
 	devices []string // empty: the whole node
-	names   []string // hw.name of the devices
+	names   []string // hw.name of each of the devices; "" if it has none
 }
 
 // lines collects the lines of one read.
@@ -110,8 +110,8 @@ func (l *line) allFields() []zap.Field {
 	if len(l.devices) > 0 {
 		most := min(len(l.devices), maxDevices)
 		fields = append(fields, zap.Strings("hw.id", l.devices[:most]))
-		if l.what == "" {
-			fields = append(fields, zap.Strings("hw.name", l.names[:most]))
+		if names := slices.DeleteFunc(slices.Clone(l.names[:most]), func(name string) bool { return name == "" }); l.what == "" && len(names) > 0 {
+			fields = append(fields, zap.Strings("hw.name", names))
 		}
 		if more := len(l.devices) - most; more > 0 {
 			fields = append(fields, zap.Int("devices_not_listed", more))

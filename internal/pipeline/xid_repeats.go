@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
 const (
@@ -112,13 +113,15 @@ func (r *xidRepeats) hold(watched *watchedXID, e gpu.Event) {
 	watched.sum = &e
 }
 
-// inCommon leaves to an event of several XIDs only what they have in common.
+// inCommon leaves to an event of several XIDs only what they have in common, and of different texts what the driver asks for.
 func inCommon(e, other *gpu.Event) {
 	if e.Process == nil || other.Process == nil || *e.Process != *other.Process {
 		e.Process = nil
 	}
 	if e.Detail != other.Detail {
-		e.Detail = ""
+		entry, _ := xid.Lookup(e.XID)
+		words, _ := entry.Request(e.Detail + "\n" + other.Detail)
+		e.Detail = words
 	}
 }
 

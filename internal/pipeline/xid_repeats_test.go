@@ -41,6 +41,25 @@ func texts(began time.Time, events []gpu.Event) []string {
 	return list
 }
 
+// A sum of XIDs with different texts keeps what the driver asks for.
+func TestTextOfASum(t *testing.T) {
+	for _, test := range []struct {
+		code       int64
+		a, b, want string
+	}{
+		{160, "channel 1, Node Reboot Required", "channel 2, Node Reboot Required", "Node Reboot Required"},
+		{160, "channel 1", "channel 2, Node Reboot Required", "Node Reboot Required"},
+		{160, "channel 1", "channel 2", ""},
+		{160, "channel 1", "channel 1", "channel 1"},
+		{154, "(Node Reboot Required)", "(GPU Reset Required)", ""},
+	} {
+		e, other := xidOn("a", test.code), xidOn("a", test.code)
+		e.Detail, other.Detail = test.a, test.b
+		inCommon(&e, &other)
+		assert.Equal(t, test.want, e.Detail, "%d %s, %s", test.code, test.a, test.b)
+	}
+}
+
 // The first XID is there at once, the others are summed for 10 s and then brought without anybody asking.
 func TestRepeatsAreSummed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -132,14 +132,19 @@ func (a attributes) labels(labels map[string]string) {
 	}
 }
 
-// names sets a list of containers, also an empty one. An absent list is not known.
+// names sets a list of containers, also an empty one. An absent list is not known, and so is one of containers without any name.
 func (a attributes) names(name string, containers []*gpu.Container) {
 	if containers == nil {
 		return
 	}
 	names := make([]string, 0, len(containers))
 	for _, c := range containers {
-		names = append(names, containerText(c))
+		if text := containerText(c); text != "" {
+			names = append(names, text)
+		}
+	}
+	if len(names) == 0 && len(containers) > 0 {
+		return
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -153,11 +158,8 @@ func (a attributes) names(name string, containers []*gpu.Container) {
 func containerText(c *gpu.Container) string {
 	job := cmp.Or(c.SlurmJob, c.SlurmSLUID, c.BatchJob)
 	if c.PodName != "" {
-		names := []string{c.Namespace, c.PodName, c.Name}
-		if job != "" {
-			names = append(names, job)
-		}
-		return strings.Join(names, "/")
+		names := []string{c.Namespace, c.PodName, c.Name, job}
+		return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
 	}
 	return cmp.Or(job, c.SystemdUnit, c.ID, c.RuntimeName)
 }

@@ -129,10 +129,10 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventStatus:
 		setStatus(record, e)
 	case gpu.EventSourceFailed:
-		a.PutStr("hw.gpu.source.name", e.Source)
-		a.PutStr("error.type", failureReasons[e.Failure.Reason])
+		a.text("hw.gpu.source.name", e.Source)
+		a.text("error.type", failureReasons[e.Failure.Reason])
 	case gpu.EventSourceRecovered:
-		a.PutStr("hw.gpu.source.name", e.Source)
+		a.text("hw.gpu.source.name", e.Source)
 	case gpu.EventProcessStarted, gpu.EventProcessExited:
 		r.setProcess(a, e.Process)
 		a.text("hw.gpu.partition.profile", e.Profile)

@@ -188,7 +188,7 @@ func TestEventRecords(t *testing.T) {
 	}{
 		{"hw.gpu.xid", 1, plog.SeverityNumberFatal, "XID 79 on nvidia0 (NVIDIA H100 80GB HBM3): the GPU has fallen off the bus; restart the node", of(
 			"log.record.uid", "u1", "hw.id", gpuID, "hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA",
-			"hw.gpu.xid", int64(79), "hw.gpu.xid_name", "ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "hw.gpu.recommended_action", "restart_bm",
+			"error.type", "79", "hw.gpu.xid", int64(79), "hw.gpu.xid_name", "ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "hw.gpu.recommended_action", "restart_bm",
 			"hw.gpu.held_by", []any{"team/train-0/main"}, "hw.gpu.used_by", []any{}, "container.id", "c1", "k8s.container.name", "main",
 			"k8s.namespace.name", "team", "k8s.pod.name", "train-0", "k8s.pod.uid", "p1", "k8s.workload.kind", "Deployment", "k8s.workload.name", "train")},
 		{"hw.gpu.status", 2, plog.SeverityNumberError, "nvidia0 (NVIDIA H100 80GB HBM3) has failed, was ok: lost", of(
@@ -202,7 +202,7 @@ func TestEventRecords(t *testing.T) {
 			"log.record.uid", "u4", "hw.id", amdID, "hw.vendor", "AMD", "hw.state", "ok", "hw.gpu.previous_state", "predicted_failure",
 			"hw.gpu.previous_state_duration", 90.0)},
 		{"hw.gpu.xid", 20, plog.SeverityNumberWarn, "XID 999 on " + migID + ", 7 more in 15s", of(
-			"log.record.uid", "u5", "hw.id", migID, "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.gpu.xid", int64(999), "hw.gpu.event.count", int64(7),
+			"log.record.uid", "u5", "hw.id", migID, "hw.parent", gpuID, "hw.vendor", "NVIDIA", "error.type", "999", "hw.gpu.xid", int64(999), "hw.gpu.event.count", int64(7),
 			"hw.gpu.event.first_time", iso8601(at(5)), "hw.gpu.event.last_time", iso8601(at(20)), "hw.gpu.event.follows", "u1")},
 	}
 	for i, record := range records {

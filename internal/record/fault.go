@@ -45,7 +45,7 @@ var (
 		gpu.ResetFailed:    {faultFatal, "restart_bm", "restart the node"},
 	}
 	badPages     = fault{faultWarn, "ignore", ""}
-	badPageLimit = fault{faultError, "contact_support", "have the GPU replaced"}
+	badPageLimit = fault{faultError, "replace_gpu", "have the GPU replaced"}
 	ringTimeout  = fault{faultError, "restart_app", "restart the application"}
 	ringRecovery = fault{faultWarn, "restart_app", "restart the application"}
 	lost         = fault{faultFatal, "restart_bm", "restart the node"}

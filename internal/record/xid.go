@@ -5,6 +5,7 @@ package record
 
 import (
 	"fmt"
+	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
@@ -16,25 +17,27 @@ import (
 func setXID(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	entry, _ := xid.Lookup(e.XID)
+	action := entry.ActionFor(e.Detail)
+	a.text("error.type", strconv.FormatInt(e.XID, 10))
 	a.PutInt("hw.gpu.xid", e.XID)
 	a.text("hw.gpu.xid_name", entry.Name)
-	a.text("hw.gpu.recommended_action", entry.Action.Name)
+	a.text("hw.gpu.recommended_action", action.Name)
 	a.repeats(e)
 	a.namedProcess(e.Process)
 	a.containers(e)
 	if e.Message == "" {
-		record.Body().SetStr(xidText(e, entry))
+		record.Body().SetStr(xidText(e, entry.Meaning, action.Advice))
 	}
 }
 
 // xidText is the body of the record of an XID: XID 79 on nvidia0 (NVIDIA H100): the GPU has fallen off the bus; restart the node.
-func xidText(e *gpu.Event, entry xid.Entry) string {
+func xidText(e *gpu.Event, meaning, advice string) string {
 	text := fmt.Sprintf("XID %d on %s", e.XID, whereText(e))
-	if entry.Meaning != "" {
-		text += ": " + entry.Meaning
+	if meaning != "" {
+		text += ": " + meaning
 	}
-	if entry.Meaning != "" && entry.Action.Advice != "" {
-		text += "; " + entry.Action.Advice
+	if meaning != "" && advice != "" {
+		text += "; " + advice
 	}
 	if e.Detail != "" {
 		text += fmt.Sprintf("; the driver says %q", e.Detail)

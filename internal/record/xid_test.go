@@ -47,6 +47,8 @@ func TestContainersOfXID(t *testing.T) {
 		"shared":         {list{trainer, other}, list{other}, []any{"team/serve-0/main", "team/train-0/main"}, []any{"team/serve-0/main"}, "", "k8s.pod.name"},
 		"a job":          {nil, list{job}, nil, []any{"4711"}, "slurm.job.id", "container.id"},
 		"a unit":         {nil, list{unit}, nil, []any{"ollama.service"}, "systemd.unit.name", "container.id"},
+		"no name":        {nil, list{{}}, nil, nil, "", "container.id"},
+		"partly named":   {nil, list{{Namespace: "team", PodName: "train-0"}}, nil, []any{"team/train-0"}, "k8s.pod.name", "k8s.container.name"},
 		"an ID":          {nil, list{bare}, nil, []any{"c9"}, "container.id", "k8s.pod.name"},
 	}
 	for name, test := range tests {
@@ -80,7 +82,7 @@ func TestBodyOfXID(t *testing.T) {
 	unknown := recordXID(t, gpu.Event{XID: 1234, Name: "nvidia3"})
 	assert.Equal(t, "XID 1234 on nvidia3", unknown.Body().Str())
 	assert.Equal(t, plog.SeverityNumberWarn, unknown.SeverityNumber())
-	assert.Equal(t, of("hw.id", gpuID, "hw.gpu.xid", int64(1234), "hw.name", "nvidia3"), unknown.Attributes().AsRaw())
+	assert.Equal(t, of("hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3"), unknown.Attributes().AsRaw())
 	older := recordXID(t, gpu.Event{XID: 16})
 	assert.Equal(t, "XID 16 on "+gpuID+": the display engine hangs", older.Body().Str())
 }
@@ -90,13 +92,32 @@ func TestProcessOfXID(t *testing.T) {
 	e := gpu.Event{XID: 1234, Name: "nvidia3", UID: "u", Vendor: gpu.NVIDIA, Process: &gpu.Process{PID: 42, Executable: "python3"}, Detail: "Ch 8"}
 	got := recordXID(t, e)
 	assert.Equal(t, `XID 1234 on nvidia3, process 42 (python3); the driver says "Ch 8"`, got.Body().Str())
-	assert.Equal(t, of("log.record.uid", "u", "hw.id", gpuID, "hw.gpu.xid", int64(1234), "hw.name", "nvidia3", "hw.vendor", "NVIDIA", "process.pid", int64(42),
+	assert.Equal(t, of("log.record.uid", "u", "hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3", "hw.vendor", "NVIDIA", "process.pid", int64(42),
 		"process.executable.name", "python3"), got.Attributes().AsRaw())
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
 	require.NoError(t, err)
 	assert.Empty(t, declared.EventViolations("hw.gpu.xid", got.Attributes()))
 	e.XID, e.Process.Executable = 31, ""
 	assert.Contains(t, recordXID(t, e).Body().Str(), "XID 31 on nvidia3, process 42: ")
+}
+
+// A record does not say that nothing needs to be done beside words of the driver that ask for something.
+func TestActionOfXID(t *testing.T) {
+	for _, test := range []struct {
+		code                   int64
+		detail, action, advice string
+	}{
+		{63, "", "reset_gpu", "; reset the GPU when its work allows it"},
+		{63, "Row Remapper: New row marked for remapping, reset gpu to activate.", "reset_gpu", "; reset the GPU when its work allows it; the driver says"},
+		{160, "", "ignore", "; nothing needs to be done"},
+		{160, "HBM channel retirement, Node Reboot Required", "restart_bm", "; restart the node when its work allows it; the driver says"},
+	} {
+		record := recordXID(t, gpu.Event{XID: test.code, Detail: test.detail})
+		action, _ := record.Attributes().Get("hw.gpu.recommended_action")
+		assert.Equal(t, test.action, action.Str(), "%d %s", test.code, test.detail)
+		assert.Contains(t, record.Body().Str(), test.advice)
+		assert.Equal(t, plog.SeverityNumberWarn, record.SeverityNumber())
+	}
 }
 
 // docs/reference/events/xid-codes.md lists each code of the catalogue with what the receiver says of it.

@@ -3,6 +3,8 @@
 
 package xid
 
+import "strings"
+
 // Action is what to do first.
 type Action struct {
 	Name   string // hw.gpu.recommended_action
@@ -25,4 +27,50 @@ var actions = map[string]Action{
 	"WORKFLOW_XID_48":      {"reset_gpu", "reset the GPU; with an XID 63 or 64, drain it first"},
 	"WORKFLOW_NVLINK_ERR":  {"follow_workflow", "follow NVIDIA's workflow for NVLink errors"},
 	"WORKFLOW_NVLINK5_ERR": {"follow_workflow", "decode the kernel's message with NVIDIA's table for XIDs 144 to 150"},
+}
+
+// ofCode are the actions of codes whose bucket leaves out what NVIDIA says elsewhere. A remapped row takes effect with the next reset, which
+// NVIDIA's guide to memory errors leaves to the next service window: IGNORE says only that nothing has to be done at once.
+var ofCode = map[int64]Action{
+	63: {"reset_gpu", "reset the GPU when its work allows it"},
+}
+
+// requests are the actions by the words with which the driver asks for them.
+var requests = []struct {
+	words  string
+	action Action
+}{
+	{"Node Reboot Required", Action{"restart_bm", "restart the node when its work allows it"}},
+	{"GPU Reset Required", Action{"reset_gpu", "reset the GPU when its work allows it"}},
+	{"Drain and Reset", Action{"drain_and_reset", "let its work end, then reset the GPU"}},
+}
+
+// Request returns the words of the driver's text that ask for an action, and the action, if the catalogue says that nothing needs to be done.
+func (e Entry) Request(text string) (words string, action Action) {
+	if e.Action != actions["IGNORE"] {
+		return "", Action{}
+	}
+	text = strings.ToLower(text)
+	for _, request := range requests {
+		if strings.Contains(text, strings.ToLower(request.words)) {
+			return request.words, request.action
+		}
+	}
+	return "", Action{}
+}
+
+// ActionFor returns what to do first about an XID with a text of the driver's.
+func (e Entry) ActionFor(text string) Action {
+	if words, action := e.Request(text); words != "" {
+		return action
+	}
+	return e.Action
+}
+
+// actionOf returns the action of a code and NVIDIA's resolution bucket.
+func actionOf(code int64, bucket string) Action {
+	if action, ok := ofCode[code]; ok {
+		return action
+	}
+	return actions[bucket]
 }

@@ -35,7 +35,7 @@ type Entry struct {
 	Name     string   // NVIDIA's mnemonic
 	Meaning  string   // in our words, without a full stop
 	Severity Severity // ours
-	Action   Action   // that NVIDIA recommends immediately; zero: none
+	Action   Action   // that NVIDIA recommends; zero: none
 
 	follows string // codes, or followsAny
 }
@@ -55,7 +55,7 @@ func Lookup(code int64) (Entry, bool) {
 		return Entry{}, false // a test reads every line
 	}
 	return Entry{
-		Code: code, Name: fields[0], Action: actions[fields[1]], Severity: severities[fields[2]], follows: fields[3], Meaning: fields[4],
+		Code: code, Name: fields[0], Action: actionOf(code, fields[1]), Severity: severities[fields[2]], follows: fields[3], Meaning: fields[4],
 	}, true
 }
 

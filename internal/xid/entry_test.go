@@ -46,7 +46,7 @@ func TestCatalogue(t *testing.T) {
 		e, ok := Lookup(code)
 		require.True(t, ok, "%d", code)
 		assert.Equal(t, Entry{
-			Code: code, Name: line[1], Meaning: line[5], Severity: severities[line[3]], Action: actions[line[2]], follows: line[4],
+			Code: code, Name: line[1], Meaning: line[5], Severity: severities[line[3]], Action: actionOf(code, line[2]), follows: line[4],
 		}, e)
 	}
 	for _, line := range lines(t) {
@@ -71,7 +71,7 @@ func TestLookup(t *testing.T) {
 		{43, "ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR", "ignore", SeverityWarning},
 		{45, "ROBUST_CHANNEL_PREEMPTIVE_REMOVAL", "follow_workflow", SeverityInfo},
 		{48, "ROBUST_CHANNEL_GPU_ECC_DBE", "reset_gpu", SeverityError},
-		{63, "INFOROM_DRAM_RETIREMENT_EVENT", "ignore", SeverityWarning},
+		{63, "INFOROM_DRAM_RETIREMENT_EVENT", "reset_gpu", SeverityWarning},
 		{64, "INFOROM_DRAM_RETIREMENT_FAILURE", "reset_gpu", SeverityError},
 		{79, "ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "restart_bm", SeverityFatal},
 		{94, "ROBUST_CHANNEL_CONTAINED_ERROR", "restart_app", SeverityError},
@@ -91,6 +91,28 @@ func TestLookup(t *testing.T) {
 		e, ok := Lookup(unknown)
 		assert.False(t, ok, "%d", unknown)
 		assert.Zero(t, e, "%d", unknown)
+	}
+}
+
+// What the driver asks for counts more than that nothing needs to be done, and less than any other action.
+func TestActionFor(t *testing.T) {
+	for _, test := range []struct {
+		code int64
+		text string
+		want string
+	}{
+		{160, "", "ignore"},
+		{160, "HBM channel retirement, Node Reboot Required", "restart_bm"},
+		{161, "GPU Reset Required", "reset_gpu"},
+		{92, "Drain and Reset", "drain_and_reset"},
+		{63, "Row Remapper: New row marked for remapping, reset gpu to activate.", "reset_gpu"},
+		{154, "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)", "follow_recovery_action"},
+		{13, "Node Reboot Required", "restart_app"},
+		{16, "Node Reboot Required", ""},
+	} {
+		e, ok := Lookup(test.code)
+		require.True(t, ok, "%d", test.code)
+		assert.Equal(t, test.want, e.ActionFor(test.text).Name, "%d %s", test.code, test.text)
 	}
 }
 
