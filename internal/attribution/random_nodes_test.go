@@ -178,9 +178,11 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 				w.a.Describe(t.Context(), node)
 				last = w.check(node, last, lastJoules, node.Time.Sub(lastTime).Seconds())
 				lastTime = node.Time
-				clear(lastJoules)
+				before := lastJoules
+				lastJoules = map[string]gpu.Counter[float64]{}
 				for i := range node.Devices {
-					lastJoules[node.Devices[i].ID] = node.Devices[i].Energy
+					d := &node.Devices[i]
+					lastJoules[d.ID] = lastKnown(before[d.ID], d.Energy)
 				}
 			}
 		})
@@ -204,7 +206,7 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 			}
 			key := totalsKey{device: d.ID, container: keyOf(u.Container)}
 			require.NotContains(w.t, next, key, "reported twice")
-			next[key] = seen{u.Energy, u.IdleTime}
+			next[key] = seen{lastKnown(last[key].energy, u.Energy), u.IdleTime}
 			for task := range u.Utilization {
 				utilization[task] += value(w.t, u.Utilization[task])
 			}
@@ -232,6 +234,14 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 		require.LessOrEqual(w.t, energy, max(now-before, 0)+epsilon)
 	}
 	return next
+}
+
+// lastKnown returns the last value of a counter that was read.
+func lastKnown(before, now gpu.Counter[float64]) gpu.Counter[float64] {
+	if now.Known() {
+		return now
+	}
+	return before
 }
 
 // grown returns by how much a counter has grown; 0 for a counter that started again.

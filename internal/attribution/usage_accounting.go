@@ -22,12 +22,13 @@ func newAccounting(interval time.Duration) *accounting {
 
 // containerUses returns what each container holds and uses of each device, for gpu.Node.Containers.
 func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.ContainerUse {
+	longest := a.cadence.Longest() // before this read
 	since := a.cadence.Next(now)
 	a.totals.begin()
 	var uses []gpu.ContainerUse
 	for i := range devices {
 		u := &devices[i]
-		meter := a.totals.meter(u.device)
+		meter := a.totals.meter(u.device, now, longest)
 		for j := range u.containers {
 			c := &u.containers[j]
 			uses = append(uses, u.use(c, a.totals.of(u.device.ID, c.container), meter, since))
@@ -51,7 +52,7 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 	}
 	u.setOwnUsage(c, &use)
 	share := u.powerShare(c, &use)
-	energyShare, observed := share, since.Observed
+	energyShare, observed := share, meter.observed
 	alone := c.evidence.hasDevice()
 	if alone {
 		u.setDeviceUsage(c, &use)
@@ -63,10 +64,13 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 		}
 	}
 	use.Power = u.power(share)
-	totals.alone = alone
+	totals.alone = alone && (meter.known || totals.alone || !totals.energy.running(since.End))
 	totals.addEnergy(meter, energyShare, observed, since)
 	totals.addTime(u.busy(c, &use), since)
-	use.Energy, use.IdleTime, use.BusyTime = totals.energy.counter(), totals.idle.counter(), totals.busy.counter()
+	use.IdleTime, use.BusyTime = totals.idle.counter(), totals.busy.counter()
+	if meter.known {
+		use.Energy = totals.energy.counter()
+	}
 	return use
 }
 

@@ -23,19 +23,24 @@ type totalsKey struct {
 	container containerKey
 }
 
-// energyMeter is a device's energy counter, from which the energy of an interval is read.
+// energyMeter is a device's energy counter, from which the energy of an interval is read. An interval is the time since the last read that
+// had the counter.
 type energyMeter struct {
 	lastRead uint64
 	joules   float64
+	at       time.Time // of the last read that had the counter
+	since    time.Time // since when the driver counts, if that is known
 	epoch    uint64
-	known    bool             // joules was read in the last read
-	interval gpu.Opt[float64] // joules used in this interval; absent in the first one, and where the driver's counter started again
+	known    bool             // this read has the counter
+	observed bool             // the interval is short enough for what this read shows to count for all of it
+	reset    time.Time        // the driver's counter started again in this interval and was first seen then; zero: it did not
+	interval gpu.Opt[float64] // joules used in this interval; absent in the first one, and if the driver was loaded again
 }
 
 // containerTotals is what is kept of one container on one device.
 type containerTotals struct {
 	lastRead uint64
-	alone    bool // it had the device to itself
+	alone    bool // it had the device to itself since the last read that had the device's energy counter
 	energy   total
 	idle     total
 	busy     total
@@ -54,8 +59,8 @@ func (t *totals) end() {
 	maps.DeleteFunc(t.containers, func(_ totalsKey, c *containerTotals) bool { return c.lastRead != t.read })
 }
 
-// meter reads a device's energy counter.
-func (t *totals) meter(d *gpu.Device) *energyMeter {
+// meter reads a device's energy counter. longest is how long an interval may be to count as observed.
+func (t *totals) meter(d *gpu.Device, now time.Time, longest time.Duration) *energyMeter {
 	m := t.meters[d.ID]
 	if m == nil {
 		m = &energyMeter{}
@@ -63,11 +68,19 @@ func (t *totals) meter(d *gpu.Device) *energyMeter {
 	}
 	m.lastRead = t.read
 	joules, ok := d.Energy.Get()
-	m.interval = gpu.Opt[float64]{}
-	if ok && m.known && m.epoch == d.Epoch && joules >= m.joules {
-		m.interval = gpu.Some(joules - m.joules)
+	m.known, m.reset, m.interval = ok, time.Time{}, gpu.Opt[float64]{}
+	if !ok {
+		return m
 	}
-	m.joules, m.epoch, m.known = joules, d.Epoch, ok
+	m.observed = now.Sub(m.at) <= longest
+	switch since := d.Energy.Since(); {
+	case m.at.IsZero(), m.epoch != d.Epoch:
+	case since.Equal(m.since) && joules >= m.joules:
+		m.interval = gpu.Some(joules - m.joules)
+	case since.After(m.at):
+		m.interval, m.reset = gpu.Some(joules-d.Energy.Base()), since
+	}
+	m.joules, m.at, m.since, m.epoch = joules, now, d.Energy.Since(), d.Epoch
 	return m
 }
 
@@ -83,17 +96,24 @@ func (t *totals) of(device string, container *gpu.Container) *containerTotals {
 	return c
 }
 
-// addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is nobody's.
+// addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is nobody's. A read that does not have
+// the device's counter adds nothing: the interval goes on.
 func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since cadence.Span) {
 	fraction, ok := share.Get()
 	joules, metered := m.interval.Get()
 	switch {
-	case !m.known || !ok:
+	case !ok:
 		c.energy.stop()
+	case !m.known:
 	case !metered || !c.energy.running(since.End):
 		c.energy.start(since.End)
-	case observed:
-		c.energy.value += fraction * joules
+	default:
+		if !m.reset.IsZero() {
+			c.energy.start(m.reset)
+		}
+		if observed {
+			c.energy.value += fraction * joules
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func TestEnergyUnknownShare(t *testing.T) {
 	assertTotal(t, 600, a.Energy)
 }
 
-// No energy is invented when the driver's counter started again, is absent or is another driver's.
+// No energy is invented when the driver's counter started again or is another driver's. While it is absent, so is the total, which then has all.
 func TestEnergyCounterBreaks(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -90,8 +90,48 @@ func TestEnergyCounterBreaks(t *testing.T) {
 	assertTotal(t, 0, read(gpu.Total(5000.0), 1))
 	assertTotal(t, 10, read(gpu.Total(5010.0), 1))
 	assert.False(t, read(gpu.Counter[float64]{}, 1).Known())
-	assertTotal(t, 0, read(gpu.Total(5020.0), 1))
-	assertTotal(t, 5, read(gpu.Total(5025.0), 1))
+	assertTotal(t, 20, read(gpu.Total(5020.0), 1))
+	assertTotal(t, 25, read(gpu.Total(5025.0), 1))
+	assert.False(t, read(gpu.Counter[float64]{}, 1).Known())
+	reset := read(gpu.TotalAfterReset(207.0, 200, m.now), 1) // the read before found 200
+	assertTotal(t, 7, reset)
+	assert.Equal(t, m.now.Add(-10*time.Second), reset.Since())
+	assertTotal(t, 17, read(gpu.TotalAfterReset(217.0, 200, reset.Since()), 1))
+	for range 5 {
+		read(gpu.Counter[float64]{}, 1)
+	}
+	assertTotal(t, 17+3000, read(gpu.TotalAfterReset(3217.0, 200, reset.Since()), 1)) // nobody else can have had the device
+}
+
+// What was used while the counter could not be read is shared as it is when it is read again. One who has had the device alone only since then
+// has no more than its share.
+func TestEnergyIsNotReadOnce(t *testing.T) {
+	m := newShared(t)
+	shared(m, 1000, 0.8, 0.5, 0.2)
+	unread := device(0)
+	unread.Energy = gpu.Counter[float64]{}
+	unread.Utilization[gpu.TaskGeneral] = gpu.Some(0.8)
+	node := nodeOf(unread)
+	run(node, 10, uuid(0), train, 1e9, 0.5)
+	run(node, 11, uuid(0), infer, 1e9, 0.2)
+	m.apply(node, 10)
+	assert.False(t, use(t, node, train.joined(), uuid(0)).Energy.Known())
+	a, b := shared(m, 3000, 0.8, 0.5, 0.2)
+	assertTotal(t, 2000*(0.5+0.1), a.Energy)
+	assertTotal(t, 2000*(0.2+0.1), b.Energy)
+	assertTotal(t, 20*0.5, a.IdleTime)
+
+	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)+"::0")))
+	alone := func(energy gpu.Counter[float64]) gpu.Counter[float64] {
+		d := device(0)
+		d.Energy = energy
+		node := nodeOf(d)
+		run(node, 10, uuid(0), train, 1e9, 0.5)
+		return use(t, m.apply(node, 10), train.joined(), uuid(0)).Energy
+	}
+	alone(gpu.Counter[float64]{})
+	assertTotal(t, 1200+1000*(0.5+0.2), alone(gpu.Total(4000.0)))
+	assertTotal(t, 1900+1000, alone(gpu.Total(5000.0)))
 }
 
 // When a neighbour leaves, the one who stays has of that interval what it used itself.

@@ -11,13 +11,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap where no second one can have happened
+// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap if no second one can have happened
 // unseen; otherwise counting begins again. The zero Wrapping has read nothing.
 type Wrapping struct {
-	last    float64 // value at the last read
-	at      time.Time
+	check   Check
 	wrapped float64 // what the wraps add up to
-	// Where something was missed, counting began again at base.
+	// If something was missed, counting began again at base.
 	since time.Time
 	base  float64
 
@@ -30,26 +29,41 @@ func (c *Wrapping) Doubt() { c.doubtful = true }
 // Read returns the total for a counter that has this value and starts at 0 again when it would reach wrapsAt. A counter that is higher
 // does not wrap, nor does one whose wrapsAt is 0. maxRate is the most that the counter can rise in a second.
 //
-// Where counting begins again, the total is absent. It stays absent while the reads are so far apart that each may have missed a wrap:
-// such a counter has no value, which is not 0.
+// If a value is doubtful, the total is absent until the next read. If counting begins again, the total is absent. It stays absent while
+// the reads are so far apart that each may have missed a wrap: such a counter has no value, which is not 0.
 func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Counter[float64] {
-	before := *c
-	c.last, c.at, c.doubtful = value, now, false
-	fell := value < before.last
-	switch wraps := value < wrapsAt && before.last < wrapsAt; {
-	case before.at.IsZero():
-	case wraps:
-		most := maxRate * now.Sub(before.at).Seconds()
-		if most > wrapsAt || fell && (before.doubtful || value-before.last+wrapsAt > most) {
-			*c = Wrapping{last: value, at: now, since: now, base: value}
-			return gpu.Counter[float64]{}
-		}
+	last, read := c.check.last, Reading{value, now}
+	fell := value < last.Value
+	doubtful := fell && c.doubtful
+	c.doubtful = false
+	if !last.At.IsZero() && last.Value >= wrapsAt { // it does not wrap, so there is nothing to add up
 		if fell {
-			c.wrapped += wrapsAt
+			*c = Wrapping{}
 		}
-	case fell: // it does not wrap, so it was reset
-		*c = Wrapping{last: value, at: now}
+		c.check = Check{last: read}
+		return c.total(value)
 	}
+	if !last.At.IsZero() && value < wrapsAt && (doubtful || maxRate*now.Sub(last.At).Seconds() > wrapsAt) {
+		c.begin(read, Check{last: read})
+		return gpu.Counter[float64]{}
+	}
+	switch verdict, reset := c.check.Next(read, maxRate, wrapsAt); verdict {
+	case Doubtful:
+		return gpu.Counter[float64]{}
+	case Wrapped:
+		c.wrapped += wrapsAt
+	case Reset:
+		c.begin(reset, c.check)
+	}
+	return c.total(value)
+}
+
+// begin begins to count again at a read.
+func (c *Wrapping) begin(at Reading, check Check) {
+	*c = Wrapping{check: check, since: at.At, base: at.Value}
+}
+
+func (c *Wrapping) total(value float64) gpu.Counter[float64] {
 	total := c.wrapped + value - c.base
 	if c.since.IsZero() {
 		return gpu.Total(total)

@@ -18,7 +18,8 @@ type observation struct {
 	after time.Duration // the observation before
 	value float64
 	total float64
-	again bool // counting begins again here
+	again bool // counting begins again here, which the next read confirms where it was not known
+	wrong bool // the value is not taken
 }
 
 func TestWrapping(t *testing.T) {
@@ -78,6 +79,26 @@ func TestWrapping(t *testing.T) {
 			{after: step, value: 12, total: 12},
 			{after: step, value: 300, total: 300},
 		}},
+		"one wrong value after a wrap": {wrapsAt, 300, []observation{
+			{value: 65000, total: 65000},
+			{after: step, value: 8464, total: wrapsAt + 8464},
+			{after: step, value: 99_999_999_999, wrong: true},
+			{after: step, value: 10464, total: wrapsAt + 10464},
+			{after: step, value: 40000, wrong: true},
+			{after: step, value: 12464, total: wrapsAt + 12464},
+			{after: step, value: 200, wrong: true},
+			{after: step, value: 14464, total: wrapsAt + 14464},
+		}},
+		"one wrong value before a wrap": {wrapsAt, 300, []observation{
+			{value: 65000, total: 65000},
+			{after: step, value: 99_999_999_999, wrong: true},
+			{after: step, value: 464, total: wrapsAt + 464},
+		}},
+		"reset, which two intervals would allow to be a wrap": {wrapsAt, 300, []observation{
+			{value: 45000, total: 45000},
+			{after: step, value: 10, again: true}, // 13,500 J in 30 s at the most, not 20,546
+			{after: step, value: 20, total: 10},
+		}},
 		"stands still": {wrapsAt, 300, []observation{
 			{value: 60000, total: 60000},
 			{after: step, value: 60000, total: 60000},
@@ -95,6 +116,8 @@ func TestWrapping(t *testing.T) {
 				joules := c.Read(r.value, tt.wrapsAt, MaxPower(capacity), now)
 				if r.again {
 					since = now
+				}
+				if r.again || r.wrong {
 					require.False(t, joules.Known(), "observation %d", i)
 					continue
 				}

@@ -57,11 +57,12 @@ type Number interface{ ~int64 | ~float64 }
 
 // Counter is a monotonic total that may not have been read. The zero Counter is absent.
 //
-// Since is when counting began, for totals that the receiver keeps. It is zero for totals that the driver keeps. Then the series starts at
-// its first observation, and starts again when the total falls or Device.Epoch changes.
+// Since is when counting began, for totals that the receiver keeps, and for those that were seen to be reset. It is zero for other totals
+// that the driver keeps. Then the series starts at its first observation, and starts again when the total falls or Device.Epoch changes.
 type Counter[N Number] struct {
 	total N
 	since time.Time
+	base  N
 	known bool
 }
 
@@ -73,6 +74,11 @@ func TotalSince[N Number](v N, since time.Time) Counter[N] {
 	return Counter[N]{total: v, since: since, known: true}
 }
 
+// TotalAfterReset returns a total that the driver keeps and that was reset. since is when that was seen first, and base what it was then.
+func TotalAfterReset[N Number](v, base N, since time.Time) Counter[N] {
+	return Counter[N]{total: v, base: base, since: since, known: true}
+}
+
 // Get returns the total and whether it was read.
 func (c Counter[N]) Get() (N, bool) { return c.total, c.known }
 
@@ -81,3 +87,6 @@ func (c Counter[N]) Known() bool { return c.known }
 
 // Since returns when counting began, or the zero time if only the driver knows.
 func (c Counter[N]) Since() time.Time { return c.since }
+
+// Base returns what the total was at Since: 0, except after a reset.
+func (c Counter[N]) Base() N { return c.base }

@@ -22,10 +22,13 @@ type Reader struct {
 	Processes  Describer // nil: processes stay as the source has them
 	Bus        Describer // adds what the machine's bus knows of the devices; nil: nothing
 	Attributor Describer // adds the containers that hold or use the devices; nil: nothing
+
+	counters deviceCounters
 }
 
 // Read reads the source once and adds what it cannot know: the host, the ids of devices that have none of their own, the
-// faults that readings mean, the errors of the bus, the processes' details, and the containers that hold or use the devices. An error is the source's.
+// faults that readings mean, the errors of the bus, the processes' details, and the containers that hold or use the devices. It takes out the
+// totals that may be wrong. An error is the source's.
 func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 	began := time.Now()
 	node, err := r.Source.Read(ctx)
@@ -43,6 +46,7 @@ func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
 	if r.Bus != nil {
 		r.Bus.Describe(ctx, node)
 	}
+	r.counters.check(node)
 	if r.Processes != nil {
 		r.Processes.Describe(ctx, node)
 	}

@@ -257,3 +257,20 @@ func TestClockSetBack(t *testing.T) {
 	assert.Equal(t, at(10), events[0].Use.End)
 	assert.Equal(t, gpu.Some(10.0), events[0].Use.GPUTime)
 }
+
+// A read that does not know the energy takes none of it away: the next one has it.
+func TestEnergyIsNotReadOnce(t *testing.T) {
+	c := allocationTracker()
+	c.Next(nodeOf(0, "GPU-1"))
+	for i, joules := range []gpu.Opt[float64]{gpu.Some(0.0), gpu.Some(1000.0), {}, gpu.Some(3000.0)} {
+		node := holding(nodeOf(10*(i+1), "GPU-1"), "GPU-1", trainer("u", "a"), at(10), 0, 0, 0)
+		node.Containers[0].Energy = gpu.Counter[float64]{}
+		if v, ok := joules.Get(); ok {
+			node.Containers[0].Energy = gpu.TotalSince(v, at(10))
+		}
+		c.Next(node)
+	}
+	events := c.Next(nodeOf(50, "GPU-1"))
+	require.Len(t, events, 1)
+	assert.Equal(t, gpu.Some(3000.0), events[0].Use.Energy)
+}

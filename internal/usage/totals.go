@@ -13,7 +13,7 @@ import (
 type Total struct {
 	Sum   float64 `json:"sum"`
 	Known bool    `json:"known,omitempty"` // an increase was seen
-	// Counter and Since are the counter's value and start at the last read that had it. Since is zero where that read had none.
+	// Counter and Since are the counter's value and start at the last read that had it. Since is zero before that read.
 	Counter float64   `json:"counter,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
 }
@@ -22,11 +22,11 @@ type Total struct {
 // then has increased by all that it has.
 func (t *Total) add(c gpu.Counter[float64], before time.Time) {
 	value, ok := c.Get()
+	if !ok {
+		return
+	}
 	since := c.Since().Round(0)
 	switch {
-	case !ok:
-		t.Counter, t.Since = 0, time.Time{}
-		return
 	case since.Equal(t.Since) && !t.Since.IsZero() && value >= t.Counter:
 		t.plus(value - t.Counter)
 	case !before.IsZero() && !since.Before(before):

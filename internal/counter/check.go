@@ -1,0 +1,79 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package counter
+
+import (
+	"math"
+	"time"
+)
+
+// Check tells a counter that was reset from one that was read wrong once. A value that the last one does not lead to is doubtful until the
+// next read confirms it, by a value that it leads to. The zero Check has read nothing.
+type Check struct {
+	last  Reading // that was not in doubt, or was confirmed
+	doubt Reading // the last read, if it is in doubt
+}
+
+// Reading is a value of a counter and when it was read. The zero Reading is none.
+type Reading struct {
+	Value float64
+	At    time.Time
+}
+
+// Verdict is what a read of a counter shows.
+type Verdict uint8
+
+const (
+	// Continued: the counter goes on.
+	Continued Verdict = iota
+	// Wrapped: it goes on, and has started at 0 again because it has no more bits.
+	Wrapped
+	// Reset: it was reset before the read whose doubtful value this one confirms.
+	Reset
+	// Doubtful: the value may be wrong. Only the next read can tell.
+	Doubtful
+)
+
+// Unlimited is the maxRate of a counter that can rise by any amount in no time.
+var Unlimited = math.Inf(1)
+
+// leastTime is the least time that two reads are taken to be apart. The time of a read is not that of the counter to less than that.
+const leastTime = time.Second
+
+// mostRise returns the most that a counter can rise in a time. A negative time is that of a clock that was set back, and tells nothing.
+func mostRise(maxRate float64, elapsed time.Duration) float64 {
+	if elapsed < 0 {
+		return Unlimited
+	}
+	return maxRate * max(elapsed, leastTime).Seconds()
+}
+
+// Next takes a read. maxRate is the most that the counter can rise in a second. It wraps at wrapsAt; 0: it does not wrap. reset is the first
+// read after a reset.
+func (c *Check) Next(now Reading, maxRate, wrapsAt float64) (v Verdict, reset Reading) {
+	last, doubt := c.last, c.doubt
+	most := mostRise(maxRate, now.At.Sub(last.At))
+	switch grown := now.Value - last.Value; {
+	case last.At.IsZero(), grown >= 0 && grown <= most:
+		v = Continued
+	case !doubt.At.IsZero() && doubt.leadsTo(now, last, maxRate):
+		if doubt.Value < last.Value {
+			v, reset = Reset, doubt
+		}
+	case grown < 0 && max(now.Value, last.Value, most) < wrapsAt && grown+wrapsAt <= most:
+		v = Wrapped
+	default:
+		c.doubt = now
+		return Doubtful, Reading{}
+	}
+	*c = Check{last: now}
+	return v, reset
+}
+
+// leadsTo reports whether a read confirms a doubtful one. A rise that should not be possible confirms it too, if it is smaller than the
+// difference that the doubt is about: a counter that is faster than we know is not doubted for good.
+func (r Reading) leadsTo(now, last Reading, maxRate float64) bool {
+	grown := now.Value - r.Value
+	return grown >= 0 && grown <= max(mostRise(maxRate, now.At.Sub(r.At)), math.Abs(r.Value-last.Value))
+}

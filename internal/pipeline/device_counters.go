@@ -1,0 +1,219 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"maps"
+	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/counter"
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
+
+const (
+	// mostPower is more than any GPU draws, in watts: for energy if no power limit was read.
+	mostPower = 10_000
+	// mostThrottled is how much longer than the time between two reads a GPU can seem to have been throttled: the counter is not read at
+	// exactly the time of the read.
+	mostThrottled = 1.5
+	// forgetCounters is how long what is known of a counter is kept while it is not read.
+	forgetCounters = time.Hour
+)
+
+// deviceCounters takes out of each read the totals of devices that may be wrong, before anything is counted by them. A total that is out of
+// line is absent until the next read confirms it. After a reset that a read has confirmed, the total says since when it counts again.
+type deviceCounters struct {
+	devices map[string]*countersOf // by hw.id
+}
+
+// countersOf is what is known of the counters of one device.
+type countersOf struct {
+	seen   time.Time
+	epoch  uint64
+	limit  gpu.Opt[float64] // of power in watts, the highest of the last read that had one
+	totals map[totalKey]*checked
+}
+
+// totalKey identifies a counter of a device.
+type totalKey struct {
+	quantity quantity
+	a, b     int
+	name     string // block or link
+}
+
+// quantity is a counter in a totalKey.
+type quantity uint8
+
+const (
+	quantityEnergy quantity = iota
+	quantityThrottleTime
+	quantityTransmitted
+	quantityReceived
+	quantityPCIeReplays
+	quantityPCIeErrors
+	quantityPCIeNAKs
+	quantityPCIeRollovers
+	quantityPCIeRecoveries
+	quantityInterconnectErrors
+	quantityLinkTransmitted
+	quantityLinkReceived
+	quantityLinkErrors
+	quantityLinkFEC
+	quantityErrors
+	quantityECCMemory
+	quantityECCLocation
+	quantityXIDs
+	quantityRowsRemapped
+	quantityPagesRetired
+)
+
+// checked is what is known of one counter.
+type checked struct {
+	check  counter.Check
+	seen   time.Time // when it was read last
+	epoch  uint64
+	source time.Time       // since when the source counts, if it knows
+	reset  counter.Reading // after the last reset that was seen; the zero Reading: there was none
+}
+
+// check takes the doubtful totals out of a read.
+func (c *deviceCounters) check(node *gpu.Node) {
+	if c.devices == nil {
+		c.devices = map[string]*countersOf{}
+	}
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		of := c.devices[d.ID]
+		if of == nil {
+			if len(c.devices) >= maxRemembered {
+				continue
+			}
+			of = &countersOf{totals: map[totalKey]*checked{}}
+			c.devices[d.ID] = of
+		}
+		of.seen, of.epoch = node.Time, d.Epoch
+		of.check(d)
+	}
+	maps.DeleteFunc(c.devices, func(_ string, of *countersOf) bool { return node.Time.Sub(of.seen) > forgetCounters })
+}
+
+// check takes the doubtful totals out of a device.
+func (c *countersOf) check(d *gpu.Device) {
+	c.setLimit(&d.Power)
+	checkTotal(c, totalKey{quantity: quantityEnergy}, &d.Energy, counter.MaxPower(c.limit.Or(gpu.Some(float64(mostPower)))))
+	for reason := range d.Throttle {
+		checkTotal(c, totalKey{quantity: quantityThrottleTime, a: reason}, &d.Throttle[reason].Time, mostThrottled)
+	}
+	c.checkPCIe(&d.PCIe)
+	c.checkInterconnect(&d.Interconnect)
+	c.checkMemory(d)
+	for i := range d.XIDs {
+		checkCount(c, totalKey{quantity: quantityXIDs, a: int(d.XIDs[i].XID)}, &d.XIDs[i].Count)
+	}
+	maps.DeleteFunc(c.totals, func(_ totalKey, known *checked) bool { return c.seen.Sub(known.seen) > forgetCounters })
+}
+
+func (c *countersOf) checkPCIe(p *gpu.PCIe) {
+	checkCount(c, totalKey{quantity: quantityTransmitted}, &p.Transmitted)
+	checkCount(c, totalKey{quantity: quantityReceived}, &p.Received)
+	checkCount(c, totalKey{quantity: quantityPCIeReplays}, &p.Replays)
+	epoch := c.epoch
+	c.epoch = 0 // the kernel counts on when the GPU's driver starts again
+	for device := range p.Errors {
+		for kind := range p.Errors[device] {
+			checkCount(c, totalKey{quantity: quantityPCIeErrors, a: device, b: kind}, &p.Errors[device][kind])
+		}
+	}
+	c.epoch = epoch
+	checkCount(c, totalKey{quantity: quantityPCIeNAKs}, &p.NAKsTransmitted)
+	checkCount(c, totalKey{quantity: quantityPCIeNAKs, a: 1}, &p.NAKsReceived)
+	checkCount(c, totalKey{quantity: quantityPCIeRollovers}, &p.ReplayRollovers)
+	checkCount(c, totalKey{quantity: quantityPCIeRecoveries}, &p.Recoveries)
+}
+
+func (c *countersOf) checkInterconnect(i *gpu.Interconnect) {
+	checkCount(c, totalKey{quantity: quantityLinkTransmitted}, &i.Transmitted)
+	checkCount(c, totalKey{quantity: quantityLinkReceived}, &i.Received)
+	for kind := range i.Errors {
+		checkCount(c, totalKey{quantity: quantityInterconnectErrors, a: kind}, &i.Errors[kind])
+	}
+	for n := range i.Links {
+		link := &i.Links[n]
+		checkCount(c, totalKey{quantity: quantityLinkTransmitted, name: link.Name}, &link.Transmitted)
+		checkCount(c, totalKey{quantity: quantityLinkReceived, name: link.Name}, &link.Received)
+		for kind := range link.Errors {
+			checkCount(c, totalKey{quantity: quantityLinkErrors, a: kind, name: link.Name}, &link.Errors[kind])
+		}
+		for bin := range link.FEC {
+			checkCount(c, totalKey{quantity: quantityLinkFEC, a: bin, name: link.Name}, &link.FEC[bin])
+		}
+	}
+}
+
+func (c *countersOf) checkMemory(d *gpu.Device) {
+	for i := range d.Errors {
+		e, lifetime := &d.Errors[i], 0
+		if e.Lifetime {
+			lifetime = 1
+		}
+		checkCount(c, totalKey{quantity: quantityErrors, a: int(e.Type), b: lifetime, name: e.Block}, &e.Count)
+	}
+	for memory := range d.ECC.Memory {
+		for kind := range d.ECC.Memory[memory] {
+			checkCount(c, totalKey{quantity: quantityECCMemory, a: memory, b: kind}, &d.ECC.Memory[memory][kind])
+		}
+	}
+	for i := range d.ECC.Locations {
+		e := &d.ECC.Locations[i]
+		checkCount(c, totalKey{quantity: quantityECCLocation, a: int(e.Location), b: int(e.Type)}, &e.Count)
+	}
+	checkCount(c, totalKey{quantity: quantityRowsRemapped}, &d.RemappedRows.Corrected)
+	checkCount(c, totalKey{quantity: quantityRowsRemapped, a: 1}, &d.RemappedRows.Uncorrected)
+	checkCount(c, totalKey{quantity: quantityPagesRetired}, &d.RetiredPages.Corrected)
+	checkCount(c, totalKey{quantity: quantityPagesRetired, a: 1}, &d.RetiredPages.Uncorrected)
+}
+
+// setLimit sets the highest power limit that is known. The limit in force may have been lowered just before the read.
+func (c *countersOf) setLimit(p *gpu.Power) {
+	var highest gpu.Opt[float64]
+	for _, limit := range [...]gpu.Limit{gpu.LimitEnforced, gpu.LimitDefault, gpu.LimitMax} {
+		if watts, ok := p.Limit[limit].Get(); ok && watts > 0 {
+			most, _ := highest.Get()
+			highest = gpu.Some(max(most, watts))
+		}
+	}
+	c.limit = highest.Or(c.limit)
+}
+
+// checkCount checks a total that can rise by any number.
+func checkCount(c *countersOf, key totalKey, total *gpu.Counter[int64]) {
+	checkTotal(c, key, total, counter.Unlimited)
+}
+
+// checkTotal makes a total absent if it is doubtful. maxRate is the most that it can rise in a second.
+func checkTotal[N gpu.Number](c *countersOf, key totalKey, total *gpu.Counter[N], maxRate float64) {
+	value, ok := total.Get()
+	if !ok {
+		return
+	}
+	known := c.totals[key]
+	if known == nil && len(c.totals) >= maxRemembered {
+		return
+	}
+	if known == nil || known.epoch != c.epoch || !known.source.Equal(total.Since()) {
+		known = &checked{epoch: c.epoch, source: total.Since()}
+		c.totals[key] = known
+	}
+	known.seen = c.seen
+	switch verdict, reset := known.check.Next(counter.Reading{Value: float64(value), At: c.seen}, maxRate, 0); verdict {
+	case counter.Doubtful:
+		*total = gpu.Counter[N]{}
+		return
+	case counter.Reset:
+		known.reset = reset
+	}
+	if !known.reset.At.IsZero() {
+		*total = gpu.TotalAfterReset(value, N(known.reset.Value), known.reset.At)
+	}
+}
