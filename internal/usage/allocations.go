@@ -55,7 +55,7 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 		open, use, d := a.open[key], held[key], devices[key.device]
 		switch {
 		case use != nil && samePod(&open.Container, use.Container):
-			open.add(use, holdersLike(d, use.Container), node.Time)
+			open.add(use, holdersLike(d, use.Container), node.Time, longest)
 			delete(held, key)
 			continue
 		case use == nil && d != nil && !d.HoldersComplete, d == nil && (node.Failure != nil || !anyComplete):
@@ -73,7 +73,7 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
 			Device: deviceOf(d), Resource: use.Resource, Allocator: use.Allocator,
 		}
-		began.add(use, holdersLike(d, use.Container), node.Time)
+		began.add(use, holdersLike(d, use.Container), node.Time, longest)
 		a.open[key] = began
 		events = append(events, began.event(gpu.EventAllocated, node.Time, began.use()))
 	}
@@ -97,10 +97,11 @@ func samePod(a, b *gpu.Container) bool {
 	return a.PodUID == b.PodUID || a.PodUID == "" || b.PodUID == ""
 }
 
-// add adds what a read shows.
-func (a *Allocation) add(use *gpu.ContainerUse, holders int, now time.Time) {
+// add adds what a read shows. Time longer than longest since the allocation was last seen is not counted, as for the idle time and the energy:
+// it was not observed, or the clock was set forward.
+func (a *Allocation) add(use *gpu.ContainerUse, holders int, now time.Time, longest time.Duration) {
 	before := a.Seen
-	if since := now.Sub(a.Seen); !a.Seen.IsZero() && since > 0 {
+	if since := now.Sub(a.Seen); !a.Seen.IsZero() && since > 0 && since <= longest {
 		a.GPUTime += since.Seconds() / float64(max(holders, 1))
 	}
 	a.Container = merged(&a.Container, use.Container)

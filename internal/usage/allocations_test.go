@@ -258,6 +258,19 @@ func TestClockSetBack(t *testing.T) {
 	assert.Equal(t, gpu.Some(10.0), events[0].Use.GPUTime)
 }
 
+// A clock that is set forward, or a gap in which nothing was read, adds no GPU-seconds.
+func TestClockSetForward(t *testing.T) {
+	const step = 60 * 24 * 3600
+	c := allocationTracker()
+	c.Next(nodeOf(0, "GPU-1"))
+	for _, seconds := range []int{10, 20, 30, step + 40, step + 50} {
+		c.Next(holding(nodeOf(seconds, "GPU-1"), "GPU-1", trainer("u", "a"), at(10), 0, 0, 0))
+	}
+	events := c.Next(nodeOf(step+60, "GPU-1"))
+	require.Len(t, events, 1)
+	assert.Equal(t, gpu.Some(40.0), events[0].Use.GPUTime)
+}
+
 // A read that does not know the energy takes none of it away: the next one has it.
 func TestEnergyIsNotReadOnce(t *testing.T) {
 	c := allocationTracker()
