@@ -70,7 +70,11 @@ func passHalfAMinute(m *amdgpusim.Machine) {
 	for _, c := range m.Cards {
 		switch table := c.Metrics.(type) {
 		case *amdgpusim.MetricsV1x3:
-			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
+			units := uint64(perJoule)
+			if c.Target == 90008 { // MI100
+				units = 1
+			}
+			table.Energy += uint64(table.SocketPower) * halfAMinute * units
 		case *amdgpusim.MetricsV1x5:
 			table.Energy += uint64(table.SocketPower) * halfAMinute * perJoule
 		case *amdgpusim.MetricsV1x6:

@@ -27,10 +27,39 @@ func joules(t *testing.T, c gpu.Counter[float64]) float64 {
 	return v
 }
 
+// radeonInFineUnits returns a machine whose GPU counts its energy in 2^-16 J. This is known by its target.
+func radeonInFineUnits() *amdgpusim.Machine {
+	m := amdgpusim.Radeon()
+	m.Cards[0].Target = 90010
+	return m
+}
+
+// TestEnergyOfUnknownUnit: if the unit is not known by the target, it is the one that agrees with the power. Before that the energy is
+// absent. The unit is found also if the power itself is not wanted.
+func TestEnergyOfUnknownUnit(t *testing.T) {
+	for _, want := range []gpu.Group{gpu.GroupEnergy, gpu.GroupEnergy | gpu.GroupPower} {
+		for _, perJoule := range []uint64{65536, 1000, 1, 8192} {
+			m := amdgpusim.Radeon()
+			table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
+			tree, source, clock := simulate(t, m, want)
+			for i := range uint64(4) {
+				table.Energy = (1000 + i*2870) * perJoule // 287 W
+				require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/gpu_metrics"), amdgpusim.Encode(table), 0o600))
+				clock.pass(10 * time.Second)
+				energy := read(t, source).Devices[0].Energy
+				assert.Equal(t, i > 0 && perJoule != 8192, energy.Known(), "%d a joule, read %d", perJoule, i)
+				if energy.Known() {
+					assert.InDelta(t, 1000+float64(i)*2870, joules(t, energy), 1e-3)
+				}
+			}
+		}
+	}
+}
+
 // TestEnergyReadsAsNone: what the driver writes for firmware that does not count is no total. A counter that passes through that value
 // loses that one read and nothing else.
 func TestEnergyReadsAsNone(t *testing.T) {
-	m := amdgpusim.Radeon()
+	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
 	tree, source, clock := simulate(t, m, withoutProcesses)
 	energy := func(units uint64) gpu.Counter[float64] {
@@ -54,7 +83,7 @@ func TestEnergyReadsAsNone(t *testing.T) {
 
 // TestEnergyAtLongIntervals: where the counter may wrap unseen between any two reads, the energy is absent, not 0.
 func TestEnergyAtLongIntervals(t *testing.T) {
-	m := amdgpusim.Radeon()
+	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
 	tree, source, clock := simulate(t, m, withoutProcesses)
 	for i := range 5 {
@@ -67,7 +96,7 @@ func TestEnergyAtLongIntervals(t *testing.T) {
 
 // TestEnergyAfterSleep: a GPU that slept had no power and counts from 0 again. That is no wrap.
 func TestEnergyAfterSleep(t *testing.T) {
-	m := amdgpusim.Radeon()
+	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
 	tree, source, clock := simulate(t, m, withoutProcesses)
 	energy := func(status string, joules uint64) gpu.Counter[float64] {
@@ -92,7 +121,7 @@ func TestEnergyAfterSleep(t *testing.T) {
 
 // TestEnergyAfterShortSleep: a GPU that slept only between two reads was never seen asleep, but its counter begins from 0 as well.
 func TestEnergyAfterShortSleep(t *testing.T) {
-	m := amdgpusim.Radeon()
+	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
 	tree, source, clock := simulate(t, m, withoutProcesses)
 	energy := func(slept int, joules uint64) gpu.Counter[float64] {
@@ -116,7 +145,7 @@ func TestEnergyAfterShortSleep(t *testing.T) {
 
 // TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter begins from 0.
 func TestEnergyAfterReset(t *testing.T) {
-	m := amdgpusim.Radeon()
+	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
 	tree, source, clock := simulate(t, m, withoutProcesses)
 	energy := func(joules uint64, refused error) gpu.Counter[float64] {

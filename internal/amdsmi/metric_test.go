@@ -171,7 +171,7 @@ func TestEnergyWraps(t *testing.T) {
 		case "list":
 			return smitest.Prints(`[{"gpu": 0, "bdf": "0000:03:00.0", "hip_uuid": "GPU-000000000000000c"}]`)
 		case "static":
-			return smitest.Prints(`[{"gpu": 0, "limit": {"socket_power": {"value": 300, "unit": "W"}}}]`)
+			return smitest.Prints(`[{"gpu": 0, "asic": {"target_graphics_version": "gfx90a"}, "limit": {"socket_power": {"value": 300, "unit": "W"}}}]`)
 		case "metric":
 			return smitest.Prints(fmt.Sprintf(`[{"gpu": 0, "power": {"socket_power": {"value": 299, "unit": "W"}},`+
 				`"energy": {"total_energy_consumption": {"value": %.3f, "unit": "J"}}}]`, shown))

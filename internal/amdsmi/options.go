@@ -21,7 +21,7 @@ type option struct {
 var metricOptions = []option{
 	{flag: "-u", groups: gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.GroupXCCUtilization},
 	{flag: "-m", groups: gpu.GroupMemory},
-	{flag: "-p", groups: gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupVoltage | gpu.GroupThrottle},
+	{flag: "-p", groups: gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupVoltage | gpu.GroupThrottle | gpu.GroupEnergy}, // the power shows the unit of the energy
 	{flag: "-t", groups: gpu.GroupTemperature | gpu.GroupTemperatureDetail},
 	{flag: "-c", groups: gpu.GroupClocks | gpu.GroupClockLimits, extra: true},
 	{flag: "-k", groups: gpu.GroupECC, extra: true},

@@ -33,7 +33,7 @@ func TestOptionsOfEachGroup(t *testing.T) {
 		gpu.GroupPCIeLink:          nil,
 		gpu.GroupPCIeReplay:        nil,
 		gpu.GroupFans:              {"-f"},
-		gpu.GroupEnergy:            {"-E"},
+		gpu.GroupEnergy:            {"-p", "-E"},
 		gpu.GroupECC:               {"-k", "-e"},
 		gpu.GroupThrottle:          {"-p", "--throttle"},
 		gpu.GroupThrottleTime:      {"--throttle"},

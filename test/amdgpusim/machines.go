@@ -67,7 +67,7 @@ func MI100() *Machine {
 		table.Edge, table.Hotspot, table.Memory = 47+uint16(i), 52, 49
 		table.HBM = [4]uint16{48, 49, 47, 46}
 		table.GfxActivity, table.UMCActivity, table.SocketPower = uint16(r.Busy), 17, 141
-		table.Energy, table.SystemClock, table.FirmwareTime = 3_221_225_472, 86_400_000_000_000, 8_640_000_000_000
+		table.Energy, table.SystemClock, table.FirmwareTime = 12_182_400, 86_400_000_000_000, 8_640_000_000_000 // J
 		table.GfxClk, table.UClk, table.SocClk = 1472, 1200, 1000
 		table.LinkWidth, table.LinkSpeed, table.Throttle, table.IndependentThrottle = 16, 160, 0, 0
 		table.GfxActivityAcc, table.MemActivityAcc = 1_000_000+uint32(i), 250_000

@@ -92,7 +92,7 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 	g.describe(d, in)
 	var table gpumetrics.Table
 	if asleep {
-		g.energy.counter.Doubt() // without power its counter starts from 0
+		g.energy.doubt() // without power its counter starts from 0
 		d.Memory.Limit = g.identity.memory
 		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want&^(gpu.GroupUtilization|gpu.GroupMediaUtilization))
 		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errAsleep))
@@ -100,7 +100,7 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 		readProblems := len(r.problems)
 		var answered bool
 		if table, answered = readTable(r, g.cfg, g.revision); !answered {
-			g.energy.counter.Doubt() // the driver refuses the table while it resets the GPU
+			g.energy.doubt() // the driver refuses the table while it resets the GPU
 		}
 		if table.Revision != (gpumetrics.Revision{}) {
 			g.revision = table.Revision
@@ -155,7 +155,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	readPower(r, want, s, table, d)
 	if want.Has(gpu.GroupEnergy) {
-		d.Energy = g.energy.read(r, s, table, d.Power.Limit[gpu.LimitEnforced].Or(d.Power.Limit[gpu.LimitMax]), in.Now)
+		d.Energy = g.energy.read(r, s, table, d, in.Now)
 	}
 	readClocks(r, want, s, table, d)
 	if want.Has(gpu.GroupThrottle | gpu.GroupThrottleTime) {
@@ -189,7 +189,7 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < leastInvalid):
 		// It has none of the quantities that are wanted.
 	case readPowerState(r) == suspended:
-		g.energy.counter.Doubt()
+		g.energy.doubt()
 		r.problems = r.problems[:readProblems]
 		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errRefuses))
 	case r.denied > 0 && r.denied == r.failed: // which says nothing of the GPU

@@ -18,7 +18,12 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d 
 		d.Power.Limit[gpu.LimitMin] = r.scaled("lowest power limit", s.file("power1_cap_min"), micro, plausible.PowerLimit)
 		d.Power.Limit[gpu.LimitDefault] = r.scaled("default power limit", s.file("power1_cap_default"), micro, plausible.PowerLimit)
 	}
-	var average, instant gpu.Opt[float64]
+	d.Power.Draw, d.Power.Instant = readDraw(r, want, s, table)
+}
+
+// readDraw returns what the GPU draws, where it is wanted.
+func readDraw(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table) (draw, instant gpu.Opt[float64]) {
+	var average gpu.Opt[float64]
 	if want.Has(gpu.GroupPower) {
 		average = r.scaled("power", s.file("power1_average"), micro, plausible.Power).Or(table.AveragePower)
 	}
@@ -26,11 +31,12 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d 
 		instant = r.scaled("power", s.file("power1_input"), micro, plausible.Power).Or(table.CurrentPower)
 	}
 	if want.Has(gpu.GroupPower) {
-		d.Power.Draw = drawn(average.Or(instant), table.Energy)
+		draw = drawn(average.Or(instant), table.Energy)
 	}
-	if want.Has(gpu.GroupPowerDetail) {
-		d.Power.Instant = drawn(instant, table.Energy)
+	if !want.Has(gpu.GroupPowerDetail) {
+		return draw, gpu.Opt[float64]{}
 	}
+	return draw, drawn(instant, table.Energy)
 }
 
 // drawn drops a power draw that is none. The second die of an MI250 reports 0 W and counts no energy, as the first one reports for

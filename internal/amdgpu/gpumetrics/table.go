@@ -22,8 +22,6 @@ const (
 	maxPartitionXCCs = 8
 	// MaxXCCs is the largest number of XCCs in a table.
 	MaxXCCs = MaxPartitions * maxPartitionXCCs
-	// EnergyUnit is the unit of the energy counter in joules: 2^-16 J, which is 15.259 µJ.
-	EnergyUnit = 1.0 / 65536
 )
 
 var (
@@ -60,7 +58,7 @@ type Table struct {
 	Video gpu.Opt[float64]
 
 	AveragePower, CurrentPower gpu.Opt[float64] // W
-	Energy                     gpu.Opt[uint64]  // EnergyUnit
+	Energy                     gpu.Opt[uint64]  // in a unit that the table does not tell (counter.EnergyUnit)
 	ClockCounter               gpu.Opt[uint64]  // ns, the driver's clock when the table was made
 
 	GFXClock, MemoryClock, VideoClock gpu.Opt[float64] // Hz

@@ -21,7 +21,7 @@ func TestEnergyWraps(t *testing.T) {
 		if !strings.HasPrefix(args, "--json") {
 			return smitest.Prints("")
 		}
-		return smitest.Prints(fmt.Sprintf(`{"card0": {"Unique ID": "0xc", "PCI Bus": "0000:03:00.0", "Max Graphics Package Power (W)": "300.0",`+
+		return smitest.Prints(fmt.Sprintf(`{"card0": {"Unique ID": "0xc", "GFX Version": "gfx90a", "PCI Bus": "0000:03:00.0", "Max Graphics Package Power (W)": "300.0",`+
 			`"Average Graphics Package Power (W)": "299.0", "Accumulated Energy (uJ)": "%.2f"}}`, shown*1e6))
 	}})
 	smitest.EnergyWraps(t, s, func(joules float64) { shown = joules })
@@ -33,7 +33,7 @@ func TestEnergyOfWhatWasAway(t *testing.T) {
 	t.Parallel()
 	const other = `"card1": {"Unique ID": "0xd", "PCI Bus": "0000:04:00.0", "Average Graphics Package Power (W)": "40.0"}`
 	card := func(power, energy string) string {
-		return fmt.Sprintf(`"card0": {"Unique ID": "0xc", "PCI Bus": "0000:03:00.0", "Max Graphics Package Power (W)": "300.0",`+
+		return fmt.Sprintf(`"card0": {"Unique ID": "0xc", "GFX Version": "gfx90a", "PCI Bus": "0000:03:00.0", "Max Graphics Package Power (W)": "300.0",`+
 			`"Average Graphics Package Power (W)": %q, "Accumulated Energy (uJ)": %q}, `, power, energy)
 	}
 	for between, c := range map[string]struct {

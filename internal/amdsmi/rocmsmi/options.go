@@ -31,8 +31,8 @@ var jsonOptions = []option{
 	{flag: "--showuse", groups: gpu.GroupUtilization},
 	{flag: "--showmeminfo", args: []string{"vram", "vis_vram", "gtt"}, groups: gpu.GroupMemory},
 	{flag: "--showtemp", groups: gpu.GroupTemperature | gpu.GroupTemperatureDetail},
-	{flag: "--showpower", groups: gpu.GroupPower | gpu.GroupPowerDetail},
-	{flag: "--showmaxpower", groups: gpu.GroupPowerLimit | gpu.GroupEnergy}, // how fast a counter may wrap
+	{flag: "--showpower", groups: gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupEnergy}, // it shows the unit of the energy
+	{flag: "--showmaxpower", groups: gpu.GroupPowerLimit | gpu.GroupEnergy},                // how fast a counter may wrap
 	{flag: "--showclocks", groups: gpu.GroupClocks | gpu.GroupPCIeLink},
 	{flag: "--showfan", groups: gpu.GroupFans | gpu.GroupFanSpeed},
 	{flag: "--showvoltage", groups: gpu.GroupVoltage},

@@ -36,7 +36,7 @@ func TestOptionsOfEachGroup(t *testing.T) {
 		gpu.GroupFanSpeed:          {json: []string{"--showfan"}},
 		gpu.GroupVoltage:           {json: []string{"--showvoltage"}},
 		gpu.GroupTemperatureDetail: {json: []string{"--showtemp"}},
-		gpu.GroupEnergy:            {json: []string{"--showmaxpower", "--showenergycounter"}},
+		gpu.GroupEnergy:            {json: []string{"--showpower", "--showmaxpower", "--showenergycounter"}},
 		gpu.GroupECC:               {text: []string{"--showrasinfo", "all"}},
 		gpu.GroupThrottle:          {},
 		gpu.GroupThrottleTime:      {},

@@ -60,8 +60,10 @@ func TestRealOutput(t *testing.T) {
 			smitest.RequireValue(t, int64(1000000), d.Memory.SystemUsage, "GTT used")
 			assert.False(t, d.ProcessesUnread)
 			joules, ok := d.Energy.Get()
-			require.True(t, ok)
-			require.InDelta(t, 78098902.29747205, joules, 1e-6)
+			require.Equal(t, version == "6.1.2", ok, "5.2.3 does not tell the target, by which the unit is known")
+			if ok {
+				require.InDelta(t, 78098902.29747205, joules, 1e-6)
+			}
 			smitest.RequireNear(t, 1.7e9, d.Clocks[gpu.ClockGraphics].Speed, "graphics clock")
 			smitest.RequireNear(t, 1.6e9, d.Clocks[gpu.ClockMemory].Speed, "memory clock")
 			smitest.RequireValue(t, int64(4), d.PCIe.Generation, "PCIe generation")

@@ -13,9 +13,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The tools multiply the firmware's count, in units of 2^-16 J, by what their version takes that unit for, in joules.
+// The tools multiply every firmware's count by what their version takes 2^-16 J for, in joules.
 const (
-	unitExact = 1.0 / 65536
+	unitExact = counter.EnergyUnitFine
 	unitFine  = 15.259e-6
 	unitRough = 15.3e-6 // 0.27 % too much, and so is the energy that these versions print
 )
@@ -66,7 +66,7 @@ func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 			m[key] = c
 		}
 		c.id = cmp.Or(d.ID, c.id)
-		d.Energy = c.read(joules, d.Power.Limit[gpu.LimitEnforced], now)
+		d.Energy = c.read(joules, d, now)
 	}
 	if len(m) > MaxDevices {
 		maps.DeleteFunc(m, func(_ string, c *energyCounter) bool { return !c.at.Equal(now) })
@@ -79,29 +79,38 @@ func (m EnergyCounters) Missed(now time.Time) {
 	for _, c := range m {
 		if !c.at.Equal(now) {
 			c.total.Doubt()
+			c.unit.Forget()
 		}
 	}
 }
 
-// energyCounter follows one counter. With much firmware it has 32 bits and wraps within minutes, after 65,536 J. The tools do not show how
-// many bits it has: it is taken to have 32 until it is higher than these allow.
+// energyCounter follows one counter. With much firmware it has 32 bits and wraps, in the finest unit within minutes, after 65,536 J. The
+// tools do not show how many bits it has: it is taken to have 32 until it is higher than these allow.
 type energyCounter struct {
 	id         string    // of the GPU
 	at         time.Time // of the last read that showed the counter, or that the GPU has power
+	unit       counter.EnergyUnit
 	total      counter.Wrapping
 	rough      bool             // the tool was seen to take the unit for unitRough
 	powerLimit gpu.Opt[float64] // W, as it was last read
 }
 
-// read returns the joules for a value of the counter. powerLimit is the most that the GPU may draw, in watts, where this read shows it.
-func (c *energyCounter) read(joules float64, powerLimit gpu.Opt[float64], now time.Time) gpu.Counter[float64] {
+// read returns the joules for what the tool shows of the counter, which are joules only if the firmware counts in the unit that the tool
+// assumes.
+func (c *energyCounter) read(shown float64, d *gpu.Device, now time.Time) gpu.Counter[float64] {
 	const fine, rough = counterRange * unitFine, counterRange * unitRough
 	c.at = now
-	c.powerLimit = powerLimit.Or(c.powerLimit)
-	c.rough = joules < rough && (c.rough || joules > fine)
+	c.powerLimit = d.Power.Limit[gpu.LimitEnforced].Or(c.powerLimit)
+	c.rough = shown < rough && (c.rough || shown > fine)
 	wrapsAt := fine // no less than the counter has shown
 	if c.rough {
 		wrapsAt = rough
 	}
-	return c.total.Read(joules, wrapsAt, counter.MaxPower(c.powerLimit), now)
+	maxPower := counter.MaxPower(c.powerLimit)
+	unit, ok := c.unit.Read(d, shown/unitExact, wrapsAt/unitExact, maxPower, now)
+	if !ok {
+		return gpu.Counter[float64]{}
+	}
+	scale := unit / unitExact
+	return c.total.Read(shown*scale, wrapsAt*scale, maxPower, now)
 }

@@ -98,7 +98,7 @@ func TestEnergyCounter(t *testing.T) {
 				if r.again {
 					since = now
 				}
-				d := gpu.Device{ID: "000000000000000c", Info: gpu.Info{PCIAddress: "0000:03:00.0"}, Energy: gpu.Total(r.shown)}
+				d := gpu.Device{ID: "000000000000000c", Info: gpu.Info{PCIAddress: "0000:03:00.0", ComputeCapability: "gfx90a"}, Energy: gpu.Total(r.shown)}
 				if r.watts != 0 {
 					d.Power.Limit[gpu.LimitEnforced] = gpu.Some(r.watts)
 				}
@@ -122,7 +122,7 @@ func TestEnergyCountersOfSeveralGPUs(t *testing.T) {
 	at := smitest.Start
 	of := func(id, place string, joules float64) float64 {
 		at = at.Add(time.Second)
-		d := []gpu.Device{{ID: id, Info: gpu.Info{PCIAddress: place}, Energy: gpu.Total(joules)}, {ID: id + "/0"}}
+		d := []gpu.Device{{ID: id, Info: gpu.Info{PCIAddress: place, ComputeCapability: "gfx90a"}, Energy: gpu.Total(joules)}, {ID: id + "/0"}}
 		m.Unwrap(d, at)
 		assert.False(t, d[1].Energy.Known())
 		total, _ := d[0].Energy.Get()
@@ -139,6 +139,41 @@ func TestEnergyCountersOfSeveralGPUs(t *testing.T) {
 		of(strconv.Itoa(i), "", 1)
 	}
 	assert.LessOrEqual(t, len(m), MaxDevices+1)
+}
+
+// TestEnergyUnits: an MI100 counts joules, and Navi 21 millijoules. The tools take both for 15.259 µJ. Where neither target nor model is
+// known, the power tells the unit, and without it there is no energy.
+func TestEnergyUnits(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		target, model string
+		watts         float64
+		shown         [2]float64 // 10 s apart
+		joules        [2]float64 // 0: none
+	}{
+		"MI100":            {"gfx908", "", 36, [2]float64{0.903806, 0.909452}, [2]float64{59231, 59601}},
+		"MI100, no target": {"", "AMD Instinct MI100", 36, [2]float64{0.903806, 0.909452}, [2]float64{59231, 59601}},
+		"by the power":     {"", "", 36, [2]float64{0.903806, 0.909452}, [2]float64{0, 59601}},
+		"Navi 21":          {"gfx1030", "", 0, [2]float64{269.957, 275.45}, [2]float64{17691.682, 18051.7}},
+		"MI210":            {"gfx90a", "", 0, [2]float64{1000, 1360}, [2]float64{1000, 1360}},
+		"nothing known":    {"", "", 0, [2]float64{1000, 1360}, [2]float64{}},
+		"it disagrees":     {"", "", 36, [2]float64{1000, 4600}, [2]float64{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := make(EnergyCounters)
+			for i, want := range tt.joules {
+				devices := []gpu.Device{{ID: "c", Model: tt.model, Info: gpu.Info{ComputeCapability: tt.target}, Energy: gpu.Total(tt.shown[i])}}
+				if tt.watts > 0 {
+					devices[0].Power.Draw = gpu.Some(tt.watts)
+				}
+				m.Unwrap(devices, smitest.Start.Add(time.Duration(i)*10*time.Second))
+				joules, ok := devices[0].Energy.Get()
+				assert.Equal(t, want > 0, ok)
+				assert.InEpsilon(t, 1+want, 1+joules, 1e-4)
+			}
+		})
+	}
 }
 
 func TestEnergyTotal(t *testing.T) {

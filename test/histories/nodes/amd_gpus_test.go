@@ -46,7 +46,7 @@ func newAMDGPUs(rng *rand.Rand) []*amdGPU {
 	cards := []*amdGPU{
 		{Card: whole, whole: whole, parts: divided, divide: rng.IntN(2) == 0},
 		{Card: amdgpusim.MI300XEarlier().Cards[1]},
-		{Card: amdgpusim.MI100().Cards[0], turn: 65536},
+		{Card: amdgpusim.MI100().Cards[0], turn: 1 << 32},
 		{Card: amdgpusim.Radeon().Cards[0], turn: 65536},
 		{Card: amdgpusim.APU().Cards[0]},
 	}
@@ -103,7 +103,7 @@ func (c *amdGPU) field(name string) reflect.Value {
 // encode writes the true state into the driver's tables.
 func (c *amdGPU) encode() {
 	for name, v := range map[string]uint64{
-		"Energy": uint64(c.shown * perJoule), "SocketPower": uint64(c.watts()), "GfxActivity": uint64(c.Readings.Busy), "Hotspot": uint64(c.Readings.Junction / 1000),
+		"Energy": uint64(c.shown * c.perJoule()), "SocketPower": uint64(c.watts()), "GfxActivity": uint64(c.Readings.Busy), "Hotspot": uint64(c.Readings.Junction / 1000),
 	} {
 		if f := c.field(name); f.IsValid() && c.turn+float64(c.XCCs) > 0 { // an APU's has other units
 			f.SetUint(v)
@@ -172,8 +172,13 @@ func (c *amdGPU) vary(rng *rand.Rand) {
 	}
 }
 
-// perJoule is the unit of the firmware's energy counter: 2⁻¹⁶ J.
-const perJoule = 1 << 16
+// perJoule returns how many units of the firmware's energy counter are a joule.
+func (c *amdGPU) perJoule() float64 {
+	if c.turn > 65536 { // an MI100
+		return 1
+	}
+	return 1 << 16
+}
 
 // passLimits advances the time with the power limited for a third of it. The clock counts nanoseconds.
 func passLimits(r *amdgpusim.Residencies, seconds float64) {

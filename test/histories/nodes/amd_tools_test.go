@@ -108,9 +108,9 @@ func per(v int64, to float64) any {
 func (l *amdListed) units(each float64) any {
 	switch {
 	case l.turn > 0:
-		return float64(uint64(l.shown*perJoule)) * each
+		return float64(uint64(l.shown*l.perJoule())) * each
 	case l.XCCs > 0:
-		return float64(uint64((1e6+l.shown)*perJoule)) * each
+		return float64(uint64((1e6+l.shown)*l.perJoule())) * each
 	}
 	return amdgpusim.None
 }
