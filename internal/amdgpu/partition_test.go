@@ -79,6 +79,28 @@ func TestNoTopology(t *testing.T) {
 	assert.False(t, p.Memory.Limit.Known())
 }
 
+// repeated returns a machine whose compute driver repeats the GPU's memory usage for each partition.
+func repeated(m *amdgpusim.Machine, used int64) *amdgpusim.Machine {
+	for i := range m.Cards[0].Partitions {
+		m.Cards[0].Partitions[i].Used = used
+	}
+	return m
+}
+
+// TestRepeatedUsage: an MI308 in CPX, whose compute driver repeats the GPU's memory usage for each partition. The partitions have none.
+func TestRepeatedUsage(t *testing.T) {
+	m := repeated(amdgpusim.MI300XCPX(), 2907979776)
+	m.Cards[0].Readings.VRAMUsed = 2907979776
+	_, source, _ := simulate(t, m, withoutProcesses)
+	node := read(t, source)
+	require.Len(t, node.Devices, 9)
+	assert.Equal(t, gpu.Some[int64](2907979776), node.Devices[0].Memory.Usage)
+	for i := range 8 {
+		assert.True(t, node.Devices[1+i].Memory.Limit.Known())
+		assert.False(t, node.Devices[1+i].Memory.Usage.Known())
+	}
+}
+
 // TestOlderLocation: earlier drivers put the number of the partition where the PCI function would be.
 func TestOlderLocation(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)

@@ -42,7 +42,8 @@ func TestUnifiedMemory(t *testing.T) {
 		"whole, the kernel's own driver": {
 			mi300a(amdgpusim.MI300XSPX, amdgpusim.None), gpu.Some[int64](96 << 30), none,
 		},
-		"divided": {mi300a(amdgpusim.MI300XCPX, 1<<30), gpu.Some[int64](8 * 96 << 30), gpu.Some[int64](36 << 30)},
+		"divided":           {mi300a(amdgpusim.MI300XCPX, 1<<30), gpu.Some[int64](8 * 96 << 30), gpu.Some[int64](36 << 30)},
+		"divided, repeated": {repeated(mi300a(amdgpusim.MI300XCPX, 1<<30), 4<<30), gpu.Some[int64](8 * 96 << 30), none},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, source, _ := simulate(t, tt.machine, gpu.GroupMemory)

@@ -32,13 +32,14 @@ func readMemory(r *reader, size gpu.Opt[int64], nodes []scan.Node, partitions in
 }
 
 // readUnifiedMemory returns the memory of an accelerator that shares the machine's memory (MI300A). The DRM driver reports that such an
-// accelerator has none. The compute driver reports it if it shows the whole GPU. Only AMD's own driver reports the usage.
+// accelerator has none. The compute driver reports it if it shows the whole GPU. Only AMD's own driver reports the usage; a usage that all
+// partitions repeat may be the GPU's.
 func readUnifiedMemory(nodes []scan.Node, partitions int) (limit, usage gpu.Opt[int64]) {
 	if len(nodes) != max(1, partitions) {
 		return limit, usage
 	}
-	var total, used uint64
-	usageKnown := true
+	var total, used, first uint64
+	usageKnown, repeated := true, len(nodes) > 1
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Memory == 0 || n.Memory > plausible.MostBytes {
@@ -47,9 +48,13 @@ func readUnifiedMemory(nodes []scan.Node, partitions int) (limit, usage gpu.Opt[
 		total += n.Memory
 		v, err := n.UsedMemory()
 		usageKnown = usageKnown && err == nil && v <= n.Memory
+		if i == 0 {
+			first = v
+		}
+		repeated = repeated && v == first
 		used += v
 	}
-	if usageKnown {
+	if usageKnown && (!repeated || used == 0) {
 		usage = gpu.Some(int64(used))
 	}
 	return gpu.Some(int64(total)), usage

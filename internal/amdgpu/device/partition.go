@@ -46,6 +46,7 @@ func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, t
 			readPartitionUtilization(r, cfg, node, table, d, i)
 		}
 	}
+	gpu.DropRepeatedUsage(whole.Memory.Usage, partitions)
 	return partitions
 }
 
@@ -94,7 +95,8 @@ func (g *GPU) keepNames(partitions []gpu.Device, stale bool) {
 	}
 }
 
-// readPartitionMemory reads a partition's part of the memory. Only AMD's own driver says how much of it is in use.
+// readPartitionMemory reads a partition's part of the memory. Only AMD's own driver says how much of it is in use; some versions repeat
+// the GPU's usage for each partition.
 func readPartitionMemory(r *reader, node *scan.Node, d *gpu.Device) {
 	if node.Memory > 0 {
 		d.Memory.Limit = plausible.Bytes(node.Memory)

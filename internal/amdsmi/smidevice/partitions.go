@@ -81,6 +81,11 @@ func gpuOf(group []Listed) (g GPU) {
 	for i := range group {
 		g.add(group[i].Number, partition(first, &group[i], n[i], place, n[0] == 0))
 	}
+	var whole gpu.Opt[int64]
+	if n[0] == 0 {
+		whole = first.Device.Memory.Usage
+	}
+	gpu.DropRepeatedUsage(whole, g.devices[len(g.devices)-len(group):])
 	return g
 }
 
