@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -118,4 +119,25 @@ func TestLeaf(t *testing.T) {
 	assert.Equal(t, gpu.Process{PID: 7, DeviceID: "c/0", Type: gpu.ProcessCompute}, leaves[0].Process(7), "the partition, and not the GPU")
 	assert.Equal(t, "c/1", leaves[1].ID)
 	assert.Equal(t, gpu.Process{PID: 7, Location: gpu.Location{PCIAddress: "0000:04:00.0"}, Type: gpu.ProcessCompute}, leaves[2].Process(7))
+}
+
+// TestRepeatedUsage: the driver repeats the GPU's memory usage for each partition.
+func TestRepeatedUsage(t *testing.T) {
+	t.Parallel()
+	for used, kept := range map[int64]bool{2907979776: false, 1000000000: true} {
+		var listed []Listed
+		for i := range 3 {
+			l := at(i, 3, uint32(i), "c", "CPX")
+			l.Device.Memory.Limit, l.Device.Memory.Usage = gpu.Some[int64](48<<30), gpu.Some(used)
+			if i == 0 {
+				l.Device.Memory.Limit, l.Device.Memory.Usage = gpu.Some[int64](192<<30), gpu.Some[int64](2907979776)
+			}
+			listed = append(listed, l)
+		}
+		devices := GPUs(listed)[0].devices
+		require.Len(t, devices, 4)
+		assert.True(t, devices[0].Memory.Usage.Known())
+		assert.True(t, devices[3].Memory.Limit.Known())
+		assert.Equal(t, kept, devices[3].Memory.Usage.Known())
+	}
 }
