@@ -172,3 +172,13 @@ func TestDriverVersionRefused(t *testing.T) {
 	assert.Equal(t, "6.8.5", node.Devices[0].Info.DriverVersion)
 	assert.Empty(t, node.Problems)
 }
+
+// TestPlaceholderOfVBIOS: a board whose VBIOS has no version reports a placeholder.
+func TestPlaceholderOfVBIOS(t *testing.T) {
+	m := amdgpusim.Radeon()
+	m.Cards[0].VBIOS = "xxx-xxx-xxx"
+	_, source, _ := simulate(t, m, withoutProcesses)
+	node := read(t, source)
+	assert.Empty(t, node.Devices[0].Info.FirmwareVersion)
+	assert.Empty(t, node.Problems)
+}

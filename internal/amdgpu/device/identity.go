@@ -50,7 +50,7 @@ func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 	}
 	id.serial = cmp.Or(sysfs.Label(id.file(r, "serial_number")), id.serial)
 	id.part = cmp.Or(sysfs.Label(id.file(r, "product_number")), id.part)
-	id.vbios = cmp.Or(sysfs.Label(id.file(r, "vbios_version")), id.vbios)
+	id.vbios = cmp.Or(gpu.FirmwareVersion(sysfs.Label(id.file(r, "vbios_version"))), id.vbios)
 	if v, ok := sysfs.ParseInt(id.file(r, "numa_node")); ok && v >= 0 {
 		id.numaNode = gpu.Some(v)
 	}
