@@ -6,8 +6,10 @@ package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -121,8 +123,12 @@ func (c *Config) checkEndpoint() error {
 			return errors.New("endpoint: must be the path of a socket with transport unix")
 		}
 	case confignet.TransportTypeTCP, confignet.TransportTypeTCP4, confignet.TransportTypeTCP6:
-		if _, port, err := net.SplitHostPort(endpoint); err != nil || port == "" {
+		_, port, err := net.SplitHostPort(endpoint)
+		if err != nil || port == "" {
 			return fmt.Errorf("endpoint: must be an address and a port such as %s, got %q", defaultEndpoint, endpoint)
+		}
+		if n, err := strconv.Atoi(port); err == nil && (n < 0 || n > math.MaxUint16) || errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("endpoint: the port must be from 0 to %d, got %q", math.MaxUint16, endpoint)
 		}
 	default:
 		return fmt.Errorf("transport: must be tcp, tcp4, tcp6 or unix, got %q", transport)

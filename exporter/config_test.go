@@ -67,6 +67,7 @@ func TestWrongConfigurations(t *testing.T) {
 		"unknown key of a section": {map[string]any{"tls": map[string]any{"client_ca_fil": "/ca"}}, []string{"tls", "client_ca_fil"}},
 		"no port":                  {map[string]any{"endpoint": "localhost"}, []string{"endpoint", "127.0.0.1:9410", "localhost"}},
 		"no endpoint":              {map[string]any{"endpoint": ""}, []string{"endpoint", "127.0.0.1:9410"}},
+		"port":                     {map[string]any{"endpoint": "127.0.0.1:65536"}, []string{"endpoint", "from 0 to 65535", "127.0.0.1:65536"}},
 		"transport":                {map[string]any{"transport": "udp"}, []string{"transport", "unix", "udp"}},
 		"history":                  {map[string]any{"history": "1s"}, []string{"history", "from 1m0s to 6h0m0s", "1s"}},
 		"gone_after":               {map[string]any{"gone_after": "0s"}, []string{"gone_after", "from 1m0s"}},

@@ -8,12 +8,17 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/confignet"
 	"golang.org/x/net/netutil"
 )
 
@@ -52,8 +57,11 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 		}
 		secure.NextProtos = []string{"h2", "http/1.1"}
 	}
+	if cfg.Server.NetAddr.Transport == confignet.TransportTypeUnix {
+		removeUnusedSocket(cfg.Server.NetAddr.Endpoint)
+	}
 	if s.listener, err = cfg.Server.NetAddr.Listen(ctx); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; stop the program that listens there, such as another collector, or set another endpoint", cfg.Server.NetAddr.Endpoint, err)
+		return nil, fmt.Errorf("listen on %s: %w; %s", cfg.Server.NetAddr.Endpoint, err, remedy(cfg.Server.NetAddr.Endpoint, err))
 	}
 	s.loopback = local(s.listener.Addr())
 	// Below TLS: the server itself must see the TLS connection, for HTTP/2 and for the deadline of its handshake.
@@ -68,6 +76,34 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 	requests, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.http.BaseContext = func(net.Listener) context.Context { return requests }
 	return s, nil
+}
+
+// removeUnusedSocket removes the socket that a killed collector has left. A socket on which a program listens stays, and so does any other file.
+func removeUnusedSocket(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != fs.ModeSocket {
+		return
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		_ = conn.Close()
+		return
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(path) // if it stays, the listener says so
+	}
+}
+
+// remedy returns what to do about an endpoint on which the server cannot listen.
+func remedy(endpoint string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("create the folder %s, or set another endpoint", filepath.Dir(endpoint))
+	case errors.Is(err, fs.ErrPermission):
+		return "give the collector's user permission to listen there, or set another endpoint"
+	default:
+		return "stop the program that listens there, such as another collector, or set another endpoint"
+	}
 }
 
 // serve answers requests until close. An end that was not asked for is reported.

@@ -196,3 +196,35 @@ func TestUnixSocket(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, line, "404")
 }
+
+// The socket of a collector that was killed is replaced. A socket on which a program listens is an error, and it stays.
+func TestLeftUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "view.sock")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	left.SetUnlinkOnClose(false)
+	cfg := testConfig()
+	cfg.Server.NetAddr.Transport, cfg.Server.NetAddr.Endpoint = confignet.TransportTypeUnix, path
+	_, err = listen(t.Context(), cfg, componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())
+	require.ErrorContains(t, err, "stop the program that listens there")
+	require.FileExists(t, path)
+	require.NoError(t, left.Close())
+	startServer(t, cfg, componenttest.NewNopHost(), http.NotFoundHandler())
+	conn, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+}
+
+// A file that is not a socket is not removed, and a missing folder is named.
+func TestUnixSocketErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.WriteFile(file, []byte("data"), 0o600))
+	folder := filepath.Join(t.TempDir(), "missing")
+	for path, want := range map[string]string{file: "set another endpoint", filepath.Join(folder, "view.sock"): "create the folder " + folder} {
+		cfg := testConfig()
+		cfg.Server.NetAddr.Transport, cfg.Server.NetAddr.Endpoint = confignet.TransportTypeUnix, path
+		_, err := listen(t.Context(), cfg, componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())
+		require.ErrorContains(t, err, want)
+	}
+	assert.FileExists(t, file)
+}
