@@ -21,7 +21,7 @@ import (
 
 const (
 	defaultEndpoint          = "127.0.0.1:9410"
-	defaultReadHeaderTimeout = 5 * time.Second
+	defaultReadHeaderTimeout = 3 * time.Second
 	defaultIdleTimeout       = 15 * time.Second // an idle connection has the place of another
 	defaultHistory           = 15 * time.Minute
 	defaultGoneAfter         = 10 * time.Minute
@@ -29,6 +29,7 @@ const (
 	defaultMaxGPUs           = 20_000
 	defaultMaxProcesses      = 200_000
 	defaultMaxConnections    = 256
+	defaultMaxPerAddress     = 64
 	defaultMaxRequests       = 32
 )
 
@@ -55,6 +56,9 @@ type Config struct {
 	// MaxConnections bounds the open connections. More wait until one of them ends.
 	MaxConnections int `mapstructure:"max_connections"`
 
+	// MaxConnectionsPerAddress bounds the open connections of one client address. More are closed at once.
+	MaxConnectionsPerAddress int `mapstructure:"max_connections_per_address"`
+
 	// MaxRequests bounds the requests that are answered at a time, without streams. More get status 503.
 	MaxRequests int `mapstructure:"max_requests"`
 }
@@ -78,6 +82,8 @@ func createDefaultConfig() component.Config {
 		MaxProcesses:   defaultMaxProcesses,
 		MaxConnections: defaultMaxConnections,
 		MaxRequests:    defaultMaxRequests,
+
+		MaxConnectionsPerAddress: defaultMaxPerAddress,
 	}
 }
 
@@ -102,6 +108,7 @@ func (c *Config) Validate() error {
 		countWithin("max_gpus", c.MaxGPUs, 1_000_000),
 		countWithin("max_processes", c.MaxProcesses, 10_000_000),
 		countWithin("max_connections", c.MaxConnections, 100_000),
+		countWithin("max_connections_per_address", c.MaxConnectionsPerAddress, 100_000),
 		countWithin("max_requests", c.MaxRequests, 10_000),
 	}
 	if c.Server.KeepAlivesEnabled { //nolint:staticcheck // as in createDefaultConfig

@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 	cfg, err := load(t, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:9410", cfg.Server.NetAddr.Endpoint)
-	assert.Equal(t, 5*time.Second, cfg.Server.ReadHeaderTimeout)
+	assert.Equal(t, 3*time.Second, cfg.Server.ReadHeaderTimeout)
 	assert.Equal(t, 30*time.Second, cfg.Server.WriteTimeout)
 	assert.Equal(t, 15*time.Second, cfg.Server.IdleTimeout) //nolint:staticcheck // confighttp reads the section keepalive into it
 	assert.False(t, cfg.Server.CORS.HasValue())
@@ -158,7 +158,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			assert.Equal(t, accepted, err == nil, "%s: %v: %v", key, value, err)
 		}
 	}
-	assert.Equal(t, 7, count)
+	assert.Equal(t, 8, count)
 }
 
 func TestEveryOriginIsWarnedOf(t *testing.T) {

@@ -5,12 +5,15 @@ package gpuviewexporter
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -164,4 +167,38 @@ func TestBodyIsNotWaitedFor(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Half requests of one address take the places of that address only. Further ones are closed at once, and their places are free when they end.
+func TestHalfRequestsOfOneAddress(t *testing.T) {
+	const most, connections = 2, 20
+	cfg := testConfig()
+	cfg.MaxConnections, cfg.MaxConnectionsPerAddress = most+1, most
+	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	address := s.listener.Addr().String()
+	held := make([]net.Conn, 0, connections)
+	for range connections {
+		conn, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: ") // the server may have closed it
+		held = append(held, conn)
+	}
+	for _, conn := range held[most:] {
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		_, err := conn.Read(make([]byte, 1))
+		require.Error(t, err)
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	}
+	other := newClient()
+	other.Transport.(*http.Transport).DialContext = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext
+	response, err := other.Get(s.url())
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Skip("this machine has one loopback address")
+	}
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	require.NoError(t, held[0].Close())
+	answers(t, newClient(), s.url())
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -64,6 +65,7 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 		return nil, fmt.Errorf("listen on %s: %w; %s", cfg.Server.NetAddr.Endpoint, err, remedy(cfg.Server.NetAddr.Endpoint, err))
 	}
 	s.loopback = local(s.listener.Addr())
+	s.listener = &fairListener{Listener: s.listener, most: cfg.MaxConnectionsPerAddress, open: map[netip.Addr]int{}}
 	// Below TLS: the server itself must see the TLS connection, for HTTP/2 and for the deadline of its handshake.
 	s.listener = netutil.LimitListener(s.listener, cfg.MaxConnections)
 	if secure != nil {

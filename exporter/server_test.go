@@ -30,6 +30,7 @@ func testConfig() *Config {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Server.NetAddr.Endpoint = "127.0.0.1:0"
 	cfg.Server.ReadHeaderTimeout, cfg.Server.WriteTimeout = patience, patience
+	cfg.MaxConnectionsPerAddress = 100_000 // all clients of a test have one address
 	return cfg
 }
 
