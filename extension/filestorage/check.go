@@ -30,7 +30,11 @@ const lockTimeout = time.Millisecond
 // asideSuffix is also the suffix of file_storage for what it renames itself, with `recreate`.
 const asideSuffix = ".backup"
 
-// setDamagedAside renames what cannot be opened. It returns an error if a file cannot be renamed: to open it would end the process.
+// errDangling is the error of a link to a missing file. It is not renamed, because the target may be on a disk that is not mounted yet.
+var errDangling = errors.New("is a symbolic link to a file that does not exist, and nothing is created at its target: mount the disk of the target, or remove the link")
+
+// setDamagedAside renames what cannot be opened. It returns an error if a file cannot be renamed, because to open it would end the process, and for a
+// link to a missing file, because to open it would create the target.
 func (c *checked) setDamagedAside(ctx context.Context) error {
 	entries, err := os.ReadDir(c.config.Directory)
 	if err != nil {
@@ -44,6 +48,9 @@ func (c *checked) setDamagedAside(ctx context.Context) error {
 		damage := check(path)
 		if damage == nil {
 			continue
+		}
+		if errors.Is(damage, errDangling) {
+			return fmt.Errorf("the file %s %w", path, damage)
 		}
 		aside := path + "." + time.Now().UTC().Format("20060102T150405.000Z0700") + asideSuffix
 		if err := os.Rename(path, aside); err != nil {
@@ -63,7 +70,7 @@ func check(path string) (damage error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("it is a link to a file that does not exist, which would be created")
+		return errDangling
 	case err != nil:
 		return nil //nolint:nilerr // file_storage cannot open it either
 	case !info.Mode().IsRegular():

@@ -139,14 +139,18 @@ func TestWholeFilesStay(t *testing.T) {
 	assert.Zero(t, r.setAside(t))
 }
 
-// A link without a target would have the target created, wherever it is.
+// Opening a link to a missing file would create the target, wherever it is. The link is refused and stays.
 func TestDanglingLink(t *testing.T) {
 	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
 	require.NoError(t, os.Symlink(target, filepath.Join(dir, stored)))
 	r := create(t, dir)
-	require.NoError(t, r.run(t).Set(t.Context(), "key", []byte("value")))
+	err := r.storage.Start(t.Context(), componenttest.NewNopHost())
+	require.ErrorContains(t, err, filepath.Join(dir, stored)+" is a symbolic link to a file that does not exist")
+	require.ErrorContains(t, err, "remove the link")
 	assert.NoFileExists(t, target)
-	assert.EqualValues(t, 1, r.setAside(t))
+	assert.Zero(t, r.setAside(t))
+	require.NoError(t, os.WriteFile(target, nil, 0o600)) // a link to a file that exists is used
+	require.NoError(t, create(t, dir).run(t).Set(t.Context(), "key", []byte("value")))
 }
 
 // A file that another collector has open is not touched, although it may be just being written.
