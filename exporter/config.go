@@ -143,6 +143,17 @@ func (c *Config) checkEndpoint() error {
 	return nil
 }
 
+// sameEndpoint reports whether two servers cannot both listen. Port 0 is a free port.
+func (c *Config) sameEndpoint(other *Config) bool {
+	own, others := c.Server.NetAddr, other.Server.NetAddr
+	if own.Transport == confignet.TransportTypeUnix || others.Transport == confignet.TransportTypeUnix {
+		return own.Transport == others.Transport && own.Endpoint == others.Endpoint
+	}
+	host, port, err := net.SplitHostPort(own.Endpoint)
+	otherHost, otherPort, otherErr := net.SplitHostPort(others.Endpoint)
+	return err == nil && otherErr == nil && port == otherPort && port != "0" && host == otherHost
+}
+
 // warnings returns what is allowed but most likely not meant.
 func (c *Config) warnings(loopback bool) []string {
 	var found []string

@@ -26,14 +26,20 @@ type factory struct{ instances *registry }
 
 // There is no queue: what arrives is taken at once, and nothing is sent on.
 func (f *factory) createMetrics(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Metrics, error) {
-	i := f.instances.get(cfg.(*Config), set)
+	i, err := f.instances.get(cfg.(*Config), set)
+	if err != nil {
+		return nil, err
+	}
 	return exporterhelper.NewMetrics(ctx, set, cfg, i.consumeMetrics,
 		exporterhelper.WithStart(i.start), exporterhelper.WithShutdown(i.shutdown),
 		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{}))
 }
 
 func (f *factory) createLogs(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Logs, error) {
-	i := f.instances.get(cfg.(*Config), set)
+	i, err := f.instances.get(cfg.(*Config), set)
+	if err != nil {
+		return nil, err
+	}
 	return exporterhelper.NewLogs(ctx, set, cfg, i.consumeLogs,
 		exporterhelper.WithStart(i.start), exporterhelper.WithShutdown(i.shutdown),
 		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{}))

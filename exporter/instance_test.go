@@ -118,3 +118,22 @@ func TestPortInUse(t *testing.T) {
 	require.NoError(t, logs.Shutdown(t.Context()))
 	assert.EqualValues(t, 1, fleet.ended.Load())
 }
+
+// Two views that would listen on one endpoint are refused when they are made, so also by validate. On port 0 each has a port of its own.
+func TestOneEndpointForTwoViews(t *testing.T) {
+	for endpoint, refused := range map[string]bool{"127.0.0.1:9410": true, "127.0.0.1:0": false} {
+		f := newTestFactory(newFakeStore())
+		first, second := testConfig(), testConfig()
+		first.Server.NetAddr.Endpoint, second.Server.NetAddr.Endpoint = endpoint, endpoint
+		_, err := f.createMetrics(t.Context(), nopSettings(), first)
+		require.NoError(t, err)
+		_, err = f.createLogs(t.Context(), nopSettings(), first)
+		require.NoError(t, err)
+		_, err = f.createLogs(t.Context(), nopSettings(), second)
+		if refused {
+			require.ErrorContains(t, err, "another gpu_view listens on "+endpoint)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 package gpuviewexporter // import "github.com/otelgpu/gpureceiver/exporter"
 
 import (
+	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/collector/exporter"
@@ -22,11 +23,16 @@ func newRegistry(open opener) *registry {
 	return &registry{open: open, instances: make(map[*Config]*instance)}
 }
 
-func (r *registry) get(cfg *Config, set exporter.Settings) *instance {
+func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, ok := r.instances[cfg]
 	if !ok {
+		for other := range r.instances {
+			if cfg.sameEndpoint(other) {
+				return nil, fmt.Errorf("endpoint: another gpu_view listens on %s, too; give each of them an endpoint of its own", cfg.Server.NetAddr.Endpoint)
+			}
+		}
 		i = newInstance(cfg, set, r.open)
 		i.forget = func() {
 			r.mu.Lock()
@@ -36,5 +42,5 @@ func (r *registry) get(cfg *Config, set exporter.Settings) *instance {
 		r.instances[cfg] = i
 	}
 	i.users++
-	return i
+	return i, nil
 }

@@ -132,7 +132,7 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), attributionUsed(&c.Attribution, keys), c.kernelLogUsed())...)
+	return errors.Join(append(errs, oneScraperPerVendor(keys), clusterAlone(keys), attributionUsed(&c.Attribution, keys), c.kernelLogUsed(), c.unusedFilters())...)
 }
 
 // scraperKeys are the keys of the scrapers that run, in order.

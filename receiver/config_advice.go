@@ -4,11 +4,14 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 // leastExecTimeout is the shortest timeout in which kubernetes_exec can read a node: the process table of a driver pod alone may take 5 s.
@@ -38,4 +41,29 @@ func (c *Config) gpuSets() []string {
 		}
 	}
 	return sets
+}
+
+// unusedFilters refuses filters of resource attributes that are not sent. They keep and drop nothing.
+func (c *Config) unusedFilters() error {
+	var errs []error
+	attributes := reflect.ValueOf(c.ResourceAttributes)
+	for field, value := range attributes.Fields() {
+		attribute := value.Interface().(metadata.ResourceAttributeConfig)
+		if attribute.Enabled {
+			continue
+		}
+		name := "resource_attributes::" + field.Tag.Get("mapstructure")
+		for _, filters := range []struct {
+			key   string
+			count int
+		}{
+			{"metrics_include", len(attribute.MetricsInclude)}, {"metrics_exclude", len(attribute.MetricsExclude)},
+			{"events_include", len(attribute.EventsInclude)}, {"events_exclude", len(attribute.EventsExclude)},
+		} {
+			if filters.count > 0 {
+				errs = append(errs, fmt.Errorf("%s::%s: has no effect, because the attribute is not sent; set %s::enabled: true, or leave the filter out", name, filters.key, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -27,6 +27,7 @@ func TestRefusedConfig(t *testing.T) {
 		"scrapers: {kubernetes_cluster: }\nattribution: {node_name: n1, owners: }": "attribution::owners: is for the GPUs of this machine, which scrapers::kubernetes_cluster does not read",
 		"scrapers: {kubernetes_cluster: , kubernetes_exec: {clusters: [{name: a}]}}\nattribution: {processes: }": "which scrapers::kubernetes_exec does not read: leave it out; use attribute_pods of the scraper",
 		"resource_attributes: {host.name: {metrics_include: [{strict: a, regexp: b}]}}":                          "resource_attributes::",
+		"resource_attributes: {process.command_line: {metrics_include: [{strict: a}]}}":                          "resource_attributes::process.command_line::metrics_include: has no effect",
 		"scrapers: {kubernetes_exec: {clusters: [{name: a, targets: [{namespace: b}]}]}}":                        "scrapers::kubernetes_exec::clusters::0::targets::0::label_selector: must be set",
 		"scrapers: {kubernetes_exec: {clusters: [{name: a, targets: [{label_selector: b, tool: xyz}]}]}}":        "clusters::0::targets::0::tool: \"xyz\" is not known",
 	} {
@@ -35,8 +36,14 @@ func TestRefusedConfig(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		assert.NotContains(t, err.Error(), "metricsbuilderconfig", text)
 	}
-	_, err := loadYAML(t, exec+"attribution: {cluster_name: a}")
-	require.NoError(t, err)
+	for _, text := range []string{
+		exec + "attribution: {cluster_name: a}",
+		"resource_attributes: {process.command_line: {enabled: true, metrics_include: [{strict: a}]}}",
+		"resource_attributes: {process.command_line: {enabled: false}}",
+	} {
+		_, err := loadYAML(t, text)
+		require.NoError(t, err, text)
+	}
 }
 
 // What is most likely not meant is logged.

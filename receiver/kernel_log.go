@@ -54,6 +54,10 @@ type kernelLog struct {
 // followKernelLog begins to follow the log where a logs pipeline wants what is in it. A log that cannot be read is a problem of the reads of one
 // scraper, and no error.
 func (s *sources) followKernelLog() {
+	if s.cfg.KernelLog != nil && s.newEventRecorder == nil {
+		s.logger.Warn(kernelLogKey + ": has no effect without a logs pipeline; add the receiver to a logs pipeline, or leave kernel_log out")
+		return
+	}
 	var readers []*localScraper
 	for _, l := range s.local {
 		if s.newEventRecorder != nil && s.cfg.followsKernelLog(l.key) {

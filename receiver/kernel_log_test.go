@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kernellog"
@@ -141,5 +142,25 @@ func TestKernelLogConfig(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Len(t, cfg.warnings(), 1)
 		assert.Contains(t, cfg.warnings()[0], "kernel_log: has no effect")
+	}
+}
+
+// Without a logs pipeline the kernel's log is not followed, which is warned of once, at the start.
+func TestKernelLogWithoutLogsPipeline(t *testing.T) {
+	for _, logs := range []bool{false, true} {
+		r := newRig(t, map[string]gpu.Source{"nvml": always()})
+		r.cfg.Scrapers = map[string]component.Config{"nvml": scraperKinds["nvml"].defaultConfig()}
+		r.cfg.KernelLog = &kernellog.Config{Method: "auto", RootPath: t.TempDir()}
+		components := []component.Component{r.newMetrics()}
+		if logs {
+			components = append(components, r.newLogs())
+		}
+		r.run(components...)
+		found := r.messages("kernel_log: has no effect without a logs pipeline")
+		if logs {
+			assert.Empty(t, found)
+		} else {
+			assert.Len(t, found, 1)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/pipeline"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -78,4 +79,16 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("node_name: %q is not the name of a node", c.NodeName))
 	}
 	return errors.Join(errs...)
+}
+
+// unused returns which settings have no effect because the exporter is in no pipeline of their signal. Validate cannot know the pipelines.
+func (c *Config) unused(signals map[pipeline.Signal]bool) []string {
+	var found []string
+	if c.Events.HasValue() && !signals[pipeline.SignalLogs] {
+		found = append(found, "events: has no effect without a logs pipeline; add the exporter to the logs pipeline of the gpu receiver, or leave events out")
+	}
+	if c.NodeCondition.HasValue() && !signals[pipeline.SignalMetrics] {
+		found = append(found, "node_condition: has no effect without a metrics pipeline; add the exporter to the metrics pipeline of the gpu receiver, or leave node_condition out")
+	}
+	return found
 }

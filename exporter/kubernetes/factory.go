@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/pipeline"
 
 	"github.com/otelgpu/gpureceiver/exporter/kubernetes/internal/metadata"
 )
@@ -26,7 +27,7 @@ type factory struct{ instances *registry }
 
 // No pipeline waits for the API server: what is to be posted waits in the instance, which bounds it.
 func (f *factory) createMetrics(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Metrics, error) {
-	i, err := f.instances.get(cfg.(*Config), set)
+	i, err := f.instances.get(cfg.(*Config), set, pipeline.SignalMetrics)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (f *factory) createMetrics(ctx context.Context, set exporter.Settings, cfg 
 }
 
 func (f *factory) createLogs(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Logs, error) {
-	i, err := f.instances.get(cfg.(*Config), set)
+	i, err := f.instances.get(cfg.(*Config), set, pipeline.SignalLogs)
 	if err != nil {
 		return nil, err
 	}

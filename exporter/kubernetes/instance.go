@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pipeline"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
@@ -23,6 +24,8 @@ type instance struct {
 	logger *zap.Logger
 	counts *counts
 	forget func()
+
+	signals map[pipeline.Signal]bool // of the exporters; all are made before the first start
 
 	pods   *podUIDs
 	noNode sync.Once // of the warning
@@ -41,7 +44,7 @@ func newInstance(cfg *Config, set exporter.Settings) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &instance{cfg: cfg, logger: set.Logger, counts: counts, pods: newPodUIDs()}, nil
+	return &instance{cfg: cfg, logger: set.Logger, counts: counts, signals: map[pipeline.Signal]bool{}, pods: newPodUIDs()}, nil
 }
 
 // start is called by each exporter. The first call opens the connection.
@@ -64,7 +67,7 @@ func (i *instance) open() error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range i.cfg.API.Warnings() {
+	for _, warning := range append(i.cfg.API.Warnings(), i.cfg.unused(i.signals)...) {
 		i.logger.Warn(warning)
 	}
 	if i.cfg.Events.HasValue() {

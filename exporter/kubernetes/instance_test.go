@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -131,4 +132,51 @@ func TestDataWithoutNode(t *testing.T) {
 	require.Equal(t, 1, logged.Len())
 	assert.Contains(t, logged.All()[0].ContextMap()["remedy"], "attribution::node_name")
 	assert.Empty(t, i.events.queue)
+}
+
+// What an exporter posts by a signal that no pipeline brings is warned of, once.
+func TestSettingsWithoutTheirSignal(t *testing.T) {
+	listener := httptest.NewServer(&server{})
+	defer listener.Close()
+	for _, c := range []struct {
+		settings      string
+		metrics, logs bool
+		want          string
+	}{
+		{"node_condition", false, true, "node_condition: has no effect without a metrics pipeline"},
+		{"node_condition", true, true, ""},
+		{"events", true, false, "events: has no effect without a logs pipeline"},
+		{"events", true, true, ""},
+	} {
+		cfg, err := load(map[string]any{"endpoint": listener.URL, "auth_type": "none", c.settings: map[string]any{}})
+		require.NoError(t, err)
+		core, logged := observer.New(zap.WarnLevel)
+		factory, set := NewFactory(), exportertest.NewNopSettings(metadata.Type)
+		set.Logger = zap.New(core)
+		var all []component.Component
+		if c.metrics {
+			e, err := factory.CreateMetrics(t.Context(), set, cfg)
+			require.NoError(t, err)
+			all = append(all, e)
+		}
+		if c.logs {
+			e, err := factory.CreateLogs(t.Context(), set, cfg)
+			require.NoError(t, err)
+			all = append(all, e)
+		}
+		for _, e := range all {
+			require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+		}
+		for _, e := range all {
+			require.NoError(t, e.Shutdown(t.Context()))
+		}
+		found := logged.FilterMessageSnippet("has no effect").All()
+		if c.want == "" {
+			assert.Empty(t, found)
+			continue
+		}
+		require.Len(t, found, 1)
+		assert.Contains(t, found[0].Message, c.want)
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

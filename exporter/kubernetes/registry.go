@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pipeline"
 )
 
 // registry has the instance of each configuration. The Collector makes one exporter for each signal from the same configuration.
@@ -17,7 +18,8 @@ type registry struct {
 
 func newRegistry() *registry { return &registry{instances: make(map[*Config]*instance)} }
 
-func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
+// get returns the instance of a configuration for the pipelines of one signal.
+func (r *registry) get(cfg *Config, set exporter.Settings, signal pipeline.Signal) (*instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i, ok := r.instances[cfg]
@@ -34,5 +36,6 @@ func (r *registry) get(cfg *Config, set exporter.Settings) (*instance, error) {
 		r.instances[cfg] = i
 	}
 	i.users++
+	i.signals[signal] = true
 	return i, nil
 }
