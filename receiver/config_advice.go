@@ -57,8 +57,10 @@ func (c *Config) unusedFilters() error {
 			key   string
 			count int
 		}{
-			{"metrics_include", len(attribute.MetricsInclude)}, {"metrics_exclude", len(attribute.MetricsExclude)},
-			{"events_include", len(attribute.EventsInclude)}, {"events_exclude", len(attribute.EventsExclude)},
+			{"metrics_include", len(attribute.MetricsInclude)},
+			{"metrics_exclude", len(attribute.MetricsExclude)},
+			{"events_include", len(attribute.EventsInclude)},
+			{"events_exclude", len(attribute.EventsExclude)},
 		} {
 			if filters.count > 0 {
 				errs = append(errs, fmt.Errorf("%s::%s: has no effect, because the attribute is not sent; set %s::enabled: true, or leave the filter out", name, filters.key, name))
