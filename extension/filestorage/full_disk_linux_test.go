@@ -6,9 +6,9 @@ package filestorage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +77,7 @@ func TestQueueOnAFullDisk(t *testing.T) {
 		return errors.New("the backend is away")
 	})
 	for i := range messages {
-		require.NoError(t, e.ConsumeLogs(t.Context(), message(fmt.Sprint(i))))
+		require.NoError(t, e.ConsumeLogs(t.Context(), message(strconv.Itoa(i))))
 	}
 	<-trying
 	require.NoError(t, e.Shutdown(t.Context()))
