@@ -79,7 +79,7 @@ func filled(t *testing.T) (dir string, data []byte) {
 		require.NoError(t, client.Set(t.Context(), fmt.Sprint("event/", i), bytes.Repeat([]byte{byte(i)}, 3000)))
 	}
 	require.NoError(t, client.Close(t.Context()))
-	data, err := os.ReadFile(filepath.Join(dir, stored)) //nolint:gosec // a test's own
+	data, err := os.ReadFile(filepath.Join(dir, stored))
 	require.NoError(t, err)
 	return dir, data
 }
