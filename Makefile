@@ -78,7 +78,7 @@ test: ## every test that needs no root and nothing outside the tree; RACE=1 runs
 check: generated-up-to-date lint compile-everywhere test-collector test-page test-rules test-docs test-deploy e2e-smoke ## what every change must pass besides test
 
 .PHONY: check-all
-check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release e2e events-kill fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
+check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -118,6 +118,10 @@ vulnerabilities: ## govulncheck; says so if its database cannot be reached
 events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random points, on a simulated node and on a real API server: no event that can be known is lost; 20 minutes
 	test/kubernetes/build.sh
 	GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -p 1 -timeout 90m -run 'OutliveKills' -v ./test/collector ./test/clusterevents
+
+.PHONY: stops
+stops: otelcol-gpu nvmlsim ## stops the collector 200 times with config/run.yaml and config/demo.yaml: each stop is clean
+	GPURECEIVER_STOPS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestStops -v ./test/collector
 
 .PHONY: test-collector
 test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node

@@ -16,7 +16,7 @@ import (
 
 // The receiver declares that it mutates data if its consumer does.
 func TestCapabilitiesPass(t *testing.T) {
-	var g consumerGate
+	g := newConsumerGate()
 	mutating, err := consumer.NewMetrics(func(context.Context, pmetric.Metrics) error { return nil },
 		consumer.WithCapabilities(consumer.Capabilities{MutatesData: true}))
 	require.NoError(t, err)

@@ -17,7 +17,6 @@ import (
 type controllers struct {
 	sources *sources
 	logger  *zap.Logger
-	gate    consumerGate
 	all     []component.Component
 	last    []func(context.Context) error // send what waits when all controllers have ended
 	started int
@@ -38,8 +37,8 @@ func (c *controllers) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown ends the controllers. scraperhelper waits for the running scrape without cancelling it, and a scrape may hang in
-// the driver: therefore reads are cancelled first, and waited for no longer than waits.read.
+// Shutdown of the first receiver of a configuration ends the deliveries of all of them: see sources.stop. That of the last one releases the
+// sources.
 func (c *controllers) Shutdown(ctx context.Context) error {
 	var err error
 	c.once.Do(func() { err = c.shutdown(context.WithoutCancel(ctx)) })
@@ -47,15 +46,11 @@ func (c *controllers) Shutdown(ctx context.Context) error {
 }
 
 func (c *controllers) shutdown(ctx context.Context) error {
-	began, waits := c.sources.stop(), c.sources.waits
-	err, ended := endBy(began.Add(waits.read), waits.later, func() error { return errors.Join(c.end(ctx), c.sendLast(ctx)) })
-	if !ended {
-		c.gate.shut.Store(true)
-		c.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
-	}
+	began, err := c.sources.stop(ctx)
 	if !c.sources.leave() {
 		return err
 	}
+	waits := c.sources.waits
 	closeErr, ended := endBy(began.Add(waits.release), waits.later, c.sources.close)
 	if !ended {
 		c.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call to the driver may hang"))

@@ -5,6 +5,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
@@ -86,6 +87,6 @@ func (e *Examination) ReadLocal(ctx context.Context, use func(LocalRead)) {
 
 // Close releases the sources.
 func (e *Examination) Close() error {
-	e.sources.stop()
-	return e.sources.close()
+	_, err := e.sources.stop(context.Background()) // it has no receivers
+	return errors.Join(err, e.sources.close())
 }

@@ -221,6 +221,8 @@ func TestFleetIsShared(t *testing.T) {
 	require.Len(t, r.factory.receivers.sources, 1, "outside of a cluster it can be made all the same")
 	for _, c := range []component.Component{m, l} {
 		require.ErrorContains(t, c.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_exec::clusters::0: kube: auth_type")
+	}
+	for _, c := range []component.Component{m, l} {
 		require.NoError(t, c.Shutdown(t.Context()))
 	}
 	assert.Empty(t, r.factory.receivers.sources)

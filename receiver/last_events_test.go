@@ -49,21 +49,29 @@ func TestEventsAreSentWithTheirRead(t *testing.T) {
 	}
 }
 
-// What waits at a shutdown is sent.
+// What waits is sent by the shutdown of the first receiver, whichever that is: then the consumers of all are still there.
 func TestLastEventsAreSent(t *testing.T) {
-	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
-	l, m := r.newLogs(), r.newMetrics()
-	require.NoError(t, m.Start(t.Context(), r.host))
-	require.NoError(t, l.Start(t.Context(), r.host))
-	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
-	require.NoError(t, m.Shutdown(t.Context()))
-	for _, s := range r.factory.receivers.sources { // found, and nobody was woken
-		node := nodeOf(lost("GPU-1"))
-		s.local[0].pipeline.Take(t.Context(), node)
+	for _, first := range []string{"metrics", "logs"} {
+		t.Run(first, func(t *testing.T) {
+			r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
+			r.cfg.ControllerConfig.CollectionInterval = time.Hour
+			receivers := map[string]component.Component{"metrics": r.newMetrics(), "logs": r.newLogs()}
+			require.NoError(t, receivers["metrics"].Start(t.Context(), r.host))
+			require.NoError(t, receivers["logs"].Start(t.Context(), r.host))
+			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the only read")
+			for _, s := range r.factory.receivers.sources { // found, and nobody was woken
+				s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
+			}
+			require.NoError(t, receivers[first].Shutdown(t.Context()))
+			require.Len(t, records(r.logs), 1)
+			assert.Equal(t, "hw.gpu.status", records(r.logs)[0].EventName())
+			delete(receivers, first)
+			for _, second := range receivers {
+				require.NoError(t, second.Shutdown(t.Context()))
+			}
+			assert.Len(t, records(r.logs), 1)
+		})
 	}
-	require.NoError(t, l.Shutdown(t.Context()))
-	require.Len(t, records(r.logs), 1)
-	assert.Equal(t, "hw.gpu.status", records(r.logs)[0].EventName())
 }
 
 // XIDs that were being summed at a shutdown are sent.
@@ -81,10 +89,12 @@ func TestLastSumsAreSent(t *testing.T) {
 		}
 		eventually(t, func() bool { return len(records(r.logs)) == 1 }, "the first")
 		require.NoError(t, m.Shutdown(t.Context()))
-		require.NoError(t, l.Shutdown(t.Context()))
 		require.Len(t, records(r.logs), 2)
 		count, _ := records(r.logs)[1].Attributes().Get("hw.gpu.event.count")
 		assert.EqualValues(t, 2, count.Int())
+		found([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(101, 0), DeviceID: "GPU-1", XID: 79}})
+		require.NoError(t, l.Shutdown(t.Context()))
+		assert.Len(t, records(r.logs), 2, "what a source tells late is not sent")
 	})
 }
 

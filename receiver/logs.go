@@ -22,7 +22,7 @@ import (
 // newLogsReceiver sends the events of the reads. Where no metrics receiver reads the sources, it reads them itself.
 func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
 	r := &controllers{sources: s, logger: set.Logger}
-	next, err := r.gate.logs(next)
+	next, err := s.gate.logs(next)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +75,7 @@ func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (rec
 	if s.keeper != nil {
 		r.last = append(r.last, func(ctx context.Context) error { return s.keeper.deliverLast(ctx, output.logs) })
 	}
+	s.receivers = append(s.receivers, r)
 	return r, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // newMetricsReceiver gives each scraper a controller of its own, because one controller runs its scrapers one after the other.
 func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
 	r := &controllers{sources: s, logger: set.Logger}
-	next, err := r.gate.metrics(next)
+	next, err := s.gate.metrics(next)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,7 @@ func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics
 		}
 		r.all = append(r.all, controller)
 	}
+	s.receivers = append(s.receivers, r)
 	return r, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,8 @@ type sources struct {
 	nodeLabels *kube.NodeLabels        // nil before the start, and where none are sent
 	keeper     *keeper                 // nil without storage
 	kernelLog  *kernelLog              // nil before the start, and where it is not followed
+	gate       *consumerGate           // in front of the consumers of all receivers
+	receivers  []*controllers          // one of each signal
 	closing    context.Context         // ends when the first of the receivers is shut down
 	cancel     context.CancelFunc
 	forget     func()
@@ -48,6 +51,8 @@ type sources struct {
 	// Set before the start. Nil where there is no receiver of the signal.
 	newRecorder      func() *record.Recorder
 	newEventRecorder func() *record.EventRecorder
+
+	stopping sync.Once // see stop
 
 	mu      sync.Mutex
 	users   int // receivers that are not shut down
@@ -66,7 +71,7 @@ func newSources(cfg *Config, set receiver.Settings, open opener, waits waits) (*
 	}
 	s := &sources{
 		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, waits: waits, telemetry: telemetry,
-		keeper: newKeeper(cfg, set, telemetry, waits),
+		keeper: newKeeper(cfg, set, telemetry, waits), gate: newConsumerGate(),
 	}
 	ofCluster := labels(s.receiver, attribute.String("scraper", clusterKey))
 	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() },
@@ -115,6 +120,9 @@ func (s *sources) start(ctx context.Context, host component.Host) error {
 	s.status.reportTo(host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.stopped.IsZero() {
+		return errShut // nothing would end what starts now
+	}
 	if !s.started {
 		s.started = true
 		s.failed = s.begin(ctx, host)
@@ -234,16 +242,55 @@ func (s *sources) readNodeLabels(ctx context.Context) error {
 	return nil
 }
 
-// stop cancels all reads and returns when the first of the receivers did so.
-func (s *sources) stop() time.Time {
-	s.cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped.IsZero() {
+// stop ends the reads and the deliveries of all receivers, and returns when it was called first. Only the first call does something.
+//
+// The Collector stops the components of a pipeline in the order in which data passes through them, and those of two pipelines in any order. Two
+// pipelines may share an exporter: the file exporter is one object for metrics and logs, and it is closed when the first of the two has stopped. So no
+// receiver may deliver after the first of them was shut down. Until then the consumers of all of them accept data, also the last events.
+//
+// Receivers of other configurations, such as gpu/a beside gpu/b, go on: an exporter that they share gets data from receivers of other types, too.
+func (s *sources) stop(ctx context.Context) (time.Time, error) {
+	var err error
+	s.stopping.Do(func() {
+		s.mu.Lock()
 		s.stopped = time.Now()
+		s.mu.Unlock()
+		s.cancel()
 		s.kernelLog.close()
+		err = s.end(ctx)
+	})
+	return s.stopped, err
+}
+
+// end ends all receivers side by side, sends the events of the last reads, and closes the gate. scraperhelper waits for the running scrape without
+// cancelling it, and a scrape may hang in the driver or in a consumer: it is waited for no longer than waits.read, and deliveries no longer than
+// waits.release.
+func (s *sources) end(ctx context.Context) error {
+	readsEnd, deliveriesEnd := s.stopped.Add(s.waits.read), s.stopped.Add(s.waits.release)
+	errs, ended := make([]error, len(s.receivers)), make([]bool, len(s.receivers))
+	var ending sync.WaitGroup
+	for i, c := range s.receivers {
+		ending.Go(func() {
+			errs[i], ended[i] = endBy(readsEnd, s.waits.later, func() error { return c.end(ctx) })
+		})
 	}
-	return s.stopped
+	ending.Wait()
+	for i, c := range s.receivers {
+		if ended[i] { // otherwise its consumer may hang
+			var err error
+			err, ended[i] = endBy(deliveriesEnd, s.waits.later, func() error { return c.sendLast(ctx) })
+			errs = append(errs, err)
+		}
+	}
+	s.gate.close()
+	_, delivered := endBy(deliveriesEnd, s.waits.later, s.gate.wait)
+	switch {
+	case !delivered:
+		s.logger.Warn("Delivery did not end before the shutdown", zap.String("reason", "a component of a pipeline may hang"))
+	case slices.Contains(ended, false):
+		s.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
+	}
+	return errors.Join(errs...)
 }
 
 // leave ends one receiver's use of the sources and reports whether it was the last one, which has to close them.

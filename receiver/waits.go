@@ -13,8 +13,8 @@ type waits struct {
 	// oldest events are dropped, as those of a pipeline that takes none.
 	podQueue time.Duration
 
-	// A read that hangs in the driver is left behind after read, and a driver that cannot be released after release. Both count from the
-	// shutdown of the first receiver of a configuration; each later one waits at least later.
+	// A read that hangs in the driver is left behind after read; a delivery that hangs in a consumer, and a driver that cannot be released, after
+	// release. Both count from the shutdown of the first receiver of a configuration. Each wait that begins later lasts at least later.
 	read, release, later time.Duration
 	delivery             time.Duration // of a shutdown, for the consumer of events; what is left stays in the storage
 	storage              time.Duration // for the end of the storage
