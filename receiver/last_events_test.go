@@ -115,9 +115,100 @@ func TestLogsOfClusterViewAlone(t *testing.T) {
 type watchedSource struct {
 	gpu.Source
 	found chan func([]gpu.Event)
+	last  func() []gpu.Event // nil: it has none
 }
 
 func (s *watchedSource) Watch(found func([]gpu.Event)) { s.found <- found }
+
+func (s *watchedSource) LastEvents() []gpu.Event {
+	if s.last == nil {
+		return nil
+	}
+	return s.last()
+}
+
+// The source is asked once more at the shutdown, when its last read has ended.
+func TestSourceIsAskedForLastEvents(t *testing.T) {
+	xid := []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
+	for name, first := range map[string][]string{"metrics first": {"metrics", "logs"}, "logs first": {"logs", "metrics"}, "logs alone": {"logs"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reading := false
+				source := &watchedSource{found: make(chan func([]gpu.Event), 1), last: func() []gpu.Event {
+					assert.False(t, reading)
+					return xid
+				}}
+				source.Source = &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
+					reading = true
+					<-ctx.Done()
+					reading = false
+					return nil, ctx.Err()
+				}}
+				r := newRig(t, map[string]gpu.Source{"nvml": source})
+				receivers := map[string]component.Component{"logs": r.newLogs()}
+				if len(first) > 1 {
+					receivers["metrics"] = r.newMetrics()
+				}
+				for _, c := range receivers {
+					require.NoError(t, c.Start(t.Context(), r.host))
+				}
+				synctest.Wait()
+				require.NoError(t, receivers[first[0]].Shutdown(t.Context()))
+				require.Len(t, records(r.logs), 1)
+				assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
+				for _, c := range receivers {
+					require.NoError(t, c.Shutdown(t.Context()))
+				}
+				assert.Len(t, records(r.logs), 1)
+			})
+		})
+	}
+}
+
+// A source that does not answer the last question delays the shutdown for a bounded time, and keeps no other event from being sent.
+func TestSourceHangsWhenAskedForLastEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		defer close(stuck)
+		source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1), last: func() []gpu.Event { <-stuck; return nil }}
+		r := newRig(t, map[string]gpu.Source{"nvml": source})
+		r.cfg.ControllerConfig.CollectionInterval = time.Hour
+		waits := defaultWaits()
+		r.factory.receivers.waits = waits
+		l, m := r.newLogs(), r.newMetrics()
+		require.NoError(t, m.Start(t.Context(), r.host))
+		require.NoError(t, l.Start(t.Context(), r.host))
+		synctest.Wait()
+		for _, s := range r.factory.receivers.sources { // found, and nobody was woken
+			s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
+		}
+		began := time.Now()
+		require.NoError(t, m.Shutdown(t.Context()))
+		assert.LessOrEqual(t, time.Since(began), waits.read)
+		assert.Len(t, records(r.logs), 1)
+		assert.NotEmpty(t, r.messages("Read did not end before the shutdown"))
+		require.NoError(t, l.Shutdown(t.Context()))
+	})
+}
+
+// A source tells of an event once. What it told in a read that the shutdown interrupts is sent.
+func TestEventsOfAnInterruptedReadAreSent(t *testing.T) {
+	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
+		<-ctx.Done()
+		node := nodeOf(healthy("GPU-1"))
+		node.Events = []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
+		return node, nil
+	}}
+	r := newRig(t, map[string]gpu.Source{"nvml": source})
+	m, l := r.newMetrics(), r.newLogs()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	require.NoError(t, l.Start(t.Context(), r.host))
+	eventually(t, func() bool { return source.reads.Load() == 1 }, "it reads")
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.Len(t, records(r.logs), 1)
+	assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
+	require.NoError(t, l.Shutdown(t.Context()))
+}
 
 // What a source learns between reads is sent without a read.
 func TestEventsBetweenReads(t *testing.T) {

@@ -34,6 +34,7 @@ type localScraper struct {
 
 	feedsMetrics bool         // a metrics receiver reads the source; the logs receiver then sends what these reads find
 	events       *eventSender // nil without a logs receiver
+	watcher      gpu.Watcher  // nil if the source learns of no events between reads, or nobody wants events
 
 	mu       sync.Mutex // one read at a time
 	reader   pipeline.Reader
@@ -56,11 +57,23 @@ func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
 		options.EventsDropped(0) // an increase from 0 is one, too
 	}
 	s.pipeline = pipeline.New(options)
-	if watcher, ok := source.(gpu.Watcher); ok && s.feedsMetrics && options.Events {
+	watcher, ok := source.(gpu.Watcher)
+	if !ok || !options.Events {
+		return
+	}
+	s.watcher = watcher
+	if s.feedsMetrics {
 		watcher.Watch(func(events []gpu.Event) {
 			s.pipeline.AddEvents(events)
 			s.events.wake()
 		})
+	}
+}
+
+// addLastEvents queues the events that the source has at the shutdown: those that an interrupted read has left, and those that came after it.
+func (s *localScraper) addLastEvents() {
+	if s.watcher != nil {
+		s.pipeline.AddEvents(s.watcher.LastEvents())
 	}
 }
 
@@ -78,8 +91,11 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 	began := time.Now()
 	host := s.currentHost()
 	node, err := s.reader.Read(ctx, host)
-	if s.closing.Err() != nil {
-		return // an interrupted read says nothing
+	if s.closing.Err() != nil { // an interrupted read says nothing, except for what the source tells once
+		if err == nil {
+			s.pipeline.AddEvents(node.Events)
+		}
+		return
 	}
 	if err != nil {
 		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, began, err)
@@ -133,8 +149,8 @@ func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
 	began := time.Now()
 	s.stats.begin(ctx)
 	node, err := s.Source.Read(ctx)
-	if cause := s.closing.Err(); cause != nil {
-		return nil, cause // an interrupted read counts neither as good nor as failed
+	if s.closing.Err() != nil {
+		return node, err // an interrupted read counts neither as good nor as failed
 	}
 	if err == nil && s.optional && !node.HasGPU() {
 		node.Failure = nil // nobody asked for the vendor, and the machine has nothing of it to be read

@@ -262,7 +262,7 @@ func (s *sources) stop(ctx context.Context) (time.Time, error) {
 	return s.stopped, err
 }
 
-// end ends all receivers side by side, sends the events of the last reads, and closes the gate. scraperhelper waits for the running scrape without
+// end ends all receivers side by side, sends the last events, and closes the gate. scraperhelper waits for the running scrape without
 // cancelling it, and a scrape may hang in the driver or in a consumer: it is waited for no longer than waits.read, and deliveries no longer than
 // waits.release.
 func (s *sources) end(ctx context.Context) error {
@@ -275,6 +275,7 @@ func (s *sources) end(ctx context.Context) error {
 		})
 	}
 	ending.Wait()
+	_, asked := endBy(readsEnd, s.waits.later, func() error { s.addLastEvents(); return nil })
 	for i, c := range s.receivers {
 		if ended[i] { // otherwise its consumer may hang
 			var err error
@@ -287,10 +288,16 @@ func (s *sources) end(ctx context.Context) error {
 	switch {
 	case !delivered:
 		s.logger.Warn("Delivery did not end before the shutdown", zap.String("reason", "a component of a pipeline may hang"))
-	case slices.Contains(ended, false):
+	case !asked, slices.Contains(ended, false):
 		s.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
 	return errors.Join(errs...)
+}
+
+func (s *sources) addLastEvents() {
+	for _, l := range s.local {
+		l.addLastEvents()
+	}
 }
 
 // leave ends one receiver's use of the sources and reports whether it was the last one, which has to close them.

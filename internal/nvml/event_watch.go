@@ -59,24 +59,35 @@ func (s *source) startWatch() {
 
 // askEvents asks the driver for XIDs, and hands on those that there are. During a read there is no need to.
 func (s *source) askEvents() {
-	events, found := s.newEvents()
-	if len(events) > 0 {
-		found(events)
+	if !s.mu.TryLock() {
+		return // whoever holds it starts the watch again
+	}
+	defer s.mu.Unlock()
+	if events := s.newEvents(); len(events) > 0 {
+		s.watch.found(events) // under the lock: LastEvents must not come between
 	}
 }
 
-func (s *source) newEvents() ([]gpu.Event, func([]gpu.Event)) {
-	if !s.mu.TryLock() {
-		return nil, nil // whoever holds it starts the watch again
-	}
+// LastEvents implements gpu.Watcher.
+func (s *source) LastEvents() []gpu.Event {
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.driver.session == nil || s.driver.pending != nil {
-		return nil, nil
+	events := s.newEvents()
+	s.watch.stop()
+	return events
+}
+
+// newEvents asks the driver for XIDs if it is open, and returns those that were not handed on yet. It starts the watch again.
+func (s *source) newEvents() []gpu.Event {
+	if s.closed {
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(s.closing, cmp.Or(s.opts.patience, askBudget))
-	defer cancel()
-	session, now := s.driver.session, s.opts.now()
-	s.pool.Run(ctx, workers.Job{Task: session.task, Func: func() { session.takeEvents(now) }})
-	s.startWatch()
-	return s.xids.take(), s.watch.found
+	if session := s.driver.session; session != nil && s.driver.pending == nil {
+		ctx, cancel := context.WithTimeout(s.closing, cmp.Or(s.opts.patience, askBudget))
+		defer cancel()
+		now := s.opts.now()
+		s.pool.Run(ctx, workers.Job{Task: session.task, Func: func() { session.takeEvents(now) }})
+		s.startWatch()
+	}
+	return s.xids.take()
 }

@@ -6,6 +6,7 @@
 package nvml
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,6 +54,53 @@ func TestXIDBetweenReads(t *testing.T) {
 	}
 	assert.EqualValues(t, 1, total)
 	assert.Empty(t, found)
+}
+
+// The driver is asked once more at the end: for an XID that came since it was last asked, and for those that an interrupted read has left.
+func TestLastEvents(t *testing.T) {
+	b, found := watched(t, "gpus = 2")
+	b.mu.Lock()
+	b.watch.period = time.Hour
+	b.mu.Unlock()
+	id := gpuAt(t, b.read(), 1).ID
+	assert.Empty(t, b.LastEvents())
+
+	var last []gpu.Event
+	b.set("[event a]\ngpu = 1\nxid = 48")
+	b.await(func() bool { last = append(last, b.LastEvents()...); return len(last) > 0 })
+	require.Len(t, last, 1)
+	assert.Equal(t, id, last[0].DeviceID)
+	assert.EqualValues(t, 48, last[0].XID)
+	assert.Empty(t, b.LastEvents(), "each is handed on once")
+
+	b.set("[event b]\ngpu = 1\nxid = 79")
+	b.await(func() bool { b.fetchSamples(); return b.queued() == 1 })
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := b.Read(interrupted)
+	require.ErrorIs(t, err, context.Canceled)
+	last = b.LastEvents()
+	require.Len(t, last, 1)
+	assert.EqualValues(t, 79, last[0].XID)
+	b.mu.Lock()
+	assert.Nil(t, b.watch.timer)
+	b.mu.Unlock()
+
+	require.NoError(t, b.Close())
+	assert.Empty(t, b.LastEvents())
+	assert.Empty(t, found)
+}
+
+// A driver that does not answer delays the end no longer than a read.
+func TestLastEventsOfADriverThatHangs(t *testing.T) {
+	b, _ := watched(t, "gpus = 2")
+	b.watch.period = time.Hour
+	b.read()
+	b.setPatience(0) // the question is given up as usual
+	b.set("[fault f]\nfunction = nvmlEventSetWait\nhang = true")
+	hung := b.hung(1)
+	b.await(func() bool { b.LastEvents(); return hung() })
+	assert.Empty(t, b.LastEvents())
 }
 
 // A driver that does not answer the question for events delays no read.
