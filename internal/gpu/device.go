@@ -5,6 +5,7 @@ package gpu
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 )
 
@@ -92,6 +93,15 @@ type Device struct {
 // Location returns where the device is. If its PCI address is not known, its name replaces the address.
 func (d *Device) Location() Location {
 	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
+}
+
+// integrated matches the models of NVIDIA GPUs that are a part of a processor: Jetson's (Orin (nvgpu), NVIDIA Thor) and GB10's. They have no
+// memory of their own, and the driver may have no reading of them.
+var integrated = regexp.MustCompile(`(?i)\b(nvgpu|tegra|xavier|orin|thor|gb10)\b`)
+
+// Integrated reports whether an NVIDIA GPU is a part of a processor, by its model or because it is on no PCI bus.
+func (d *Device) Integrated() bool {
+	return d.Info.PCIAddress == "" || integrated.MatchString(d.Model)
 }
 
 // State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure. It means nothing

@@ -61,7 +61,7 @@ func newNode(now time.Time, out *output, list *deviceList, known *knownGPUs) *gp
 // addSilent adds the fault of a GPU for which the tool prints N/A in the place of every reading. A GPU on a PCI bus has a memory at least,
 // unless it is a part of a processor, and a GPU that had readings before has lost them.
 func addSilent(g *parse.GPU, k *knownGPU) {
-	if !g.Silent || g.Integrated() && (k == nil || !k.State.answered) {
+	if !g.Silent || g.Device.Integrated() && (k == nil || !k.State.answered) {
 		return
 	}
 	g.Unreadable, g.Device.Memory = true, gpu.Memory{} // some versions print that 0 MiB are used

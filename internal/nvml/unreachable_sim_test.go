@@ -58,6 +58,63 @@ func TestEveryFieldFails(t *testing.T) {
 	}
 }
 
+// A board of which the driver supports no reading, not even the size of its memory, is failed. What the driver knows without the GPU, such as
+// its modes and its processes, is no reading. The GPU of a processor is healthy.
+func TestEveryReadingIsUnsupported(t *testing.T) {
+	const (
+		identity = "!nvmlDeviceGetHandle*, !nvmlDeviceGetUUID, !nvmlDeviceGetName, !nvmlDeviceGetPciInfo, !nvmlDeviceGetMinorNumber"
+		states   = "!nvmlDeviceGetPersistenceMode, !nvmlDeviceGetComputeMode, !nvmlDeviceGet*RunningProcesses"
+	)
+	silent := "[fault f]\ngpu = 1\nfunction = nvmlDevice*, nvmlGpm*, " + identity + ", " + states + "\nreturn = NOT_SUPPORTED"
+	for name, tt := range map[string]struct{ first, then string }{
+		"from the start": {first: silent},
+		"later":          {then: silent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 3\n"+tt.first)
+			if tt.then != "" {
+				healthy(t, b.read(), 3)
+				b.set(tt.then)
+			}
+			for range 3 {
+				n := b.read()
+				healthy(t, n, 3, 1)
+				assert.Contains(t, failed(t, n, 1, gpu.FaultUnreachable).Faults[0].Message, "no reading")
+				assert.Nil(t, n.Failure)
+			}
+			b.set("[fault f]\npresent = false")
+			for range 2 {
+				b.read()
+			}
+			healthy(t, b.read(), 3)
+		})
+	}
+	for name, scenario := range map[string]string{
+		"Jetson":                  "gpus = 2\n[gpu 1]\nname = NVIDIA Thor\n" + silent,
+		"GB10":                    "gpus = 2\n[gpu 1]\nboard = gb10\n" + silent,
+		"no PCI bus":              "gpus = 2\n" + silent + "\n[fault g]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = NOT_SUPPORTED",
+		"the size of its memory":  "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetMemoryInfo, " + identity + "\nreturn = NOT_SUPPORTED",
+		"any other reading of it": "gpus = 2\n[fault f]\ngpu = 1\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetTemperature, " + identity + "\nreturn = NOT_SUPPORTED",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, scenario)
+			for range 3 {
+				n := b.read()
+				assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
+				assert.Equal(t, gpu.StateOK, gpuAt(t, n, 1).State())
+			}
+		})
+	}
+}
+
+// A GPU that is asked for its memory alone is not asked enough to know.
+func TestMemoryIsUnsupported(t *testing.T) {
+	b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetMemoryInfo\nreturn = NOT_SUPPORTED", gpu.GroupMemory)
+	for range 2 {
+		assert.Equal(t, gpu.StateOK, gpuAt(t, b.read(), 0).State())
+	}
+}
+
 // One reading that fails is a problem, not a fault.
 func TestOneReadingFails(t *testing.T) {
 	b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN", gpu.GroupTemperature)

@@ -4,7 +4,6 @@
 package parse
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -23,15 +22,6 @@ const leastRefused = 2
 
 // leastAbsent is how many readings must be absent, the size of the memory among them, for a GPU to be taken for silent.
 const leastAbsent = 4
-
-// integrated matches the names of GPUs that are a part of a processor: Jetson's (Orin (nvgpu), NVIDIA Thor) and GB10's. They have no memory of
-// their own, and the tool may have no reading of them.
-var integrated = regexp.MustCompile(`(?i)\b(nvgpu|tegra|xavier|orin|thor|gb10)\b`)
-
-// Integrated reports whether the GPU is a part of a processor, by its name or because it is on no PCI bus.
-func (g *GPU) Integrated() bool {
-	return g.Device.Info.PCIAddress == "" || integrated.MatchString(g.Device.Model)
-}
 
 // unanswered returns the error that the tool printed in the place of every reading of a GPU. It returns "" where there is a reading, or
 // too few were asked for to know.

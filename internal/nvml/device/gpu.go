@@ -32,7 +32,8 @@ type GPU struct {
 	newEpoch       bool        // and this was not reported yet
 
 	quantities quantities
-	readers    []reader
+	readings   []reader
+	states     []reader
 	partitions partitions
 }
 
@@ -41,7 +42,7 @@ func New(lib *library.Library, cfg *Config, uuid string) *GPU {
 	g := &GPU{device: newDevice(lib, cfg, uuid), uuid: uuid, newEpoch: true}
 	g.fields = newFieldValues(&g.Calls, cfg.Want, "")
 	g.quantities.pcieTraffic.gpm = &g.quantities.gpm
-	g.readers = g.quantities.readers()
+	g.readings, g.states = g.quantities.readings(), g.quantities.states()
 	g.identification.queries = gpuQueries[:]
 	return g
 }
@@ -138,11 +139,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	}
 	d := g.identity.Load().Device()
 	d.ProcessesUnread = !g.mig // with MIG on the instances have the processes
-	for _, r := range g.readers {
-		if g.Fatal == library.OK && g.cfg.Want.Has(r.group) {
-			r.read(&g.device, &d)
-		}
-	}
+	g.read(g.readings, &d)
+	silent := !g.Answered()
+	g.read(g.states, &d)
 	g.rememberFabric(&d.Info)
 	if g.cfg.Peers != nil && g.Fatal == library.OK {
 		g.readPeers(&d)
@@ -154,7 +153,7 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	}
 	out.Problems = append(out.Problems, g.Problems()...)
 	if g.Fatal == library.OK {
-		g.Fatal = g.unreachable()
+		g.Fatal = g.unreachable(silent)
 		if g.Fatal.Answer() == library.Denied {
 			g.forget() // what is refused is not asked again otherwise
 		}
@@ -165,14 +164,27 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	return out, g.Fatal
 }
 
-// unreachable returns why nothing of the GPU could be read although the driver has it; OK: something was read.
-func (g *GPU) unreachable() library.Code {
+func (g *GPU) read(readers []reader, d *gpu.Device) {
+	for _, r := range readers {
+		if g.Fatal == library.OK && g.cfg.Want.Has(r.group) {
+			r.read(&g.device, d)
+		}
+	}
+}
+
+// unreachable returns why nothing of the GPU could be read although the driver has it; OK: something was read. silent: no reading was answered.
+// A GPU on a PCI bus has at least the size of its memory, unless it is a part of a processor.
+func (g *GPU) unreachable(silent bool) library.Code {
 	for _, i := range g.partitions.instances {
 		if i.Answered() {
 			return library.OK
 		}
 	}
-	return g.Unreachable()
+	code := g.Unreachable()
+	if d := g.identity.Load().Device(); code == library.OK && silent && g.Refused(memoryInfo) && g.cfg.Want.Has(common) && !d.Integrated() {
+		return library.NoReading
+	}
+	return code
 }
 
 // FetchSamples fetches the driver's samples between two reads.

@@ -23,8 +23,11 @@ type quantities struct {
 	samples     processSamples
 }
 
-// readers are what a read of a GPU consists of, in order.
-func (q *quantities) readers() []reader {
+// common are readings that every board has, besides its memory.
+const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
+
+// readings are what a read of a GPU begins with, in order.
+func (q *quantities) readings() []reader {
 	return []reader{
 		{gpu.GroupAll, readFieldValues},
 		{gpu.GroupAll, readGauges},
@@ -55,12 +58,18 @@ func (q *quantities) readers() []reader {
 		{gpu.GroupRemappedRows, readRemappedRows},
 		{gpu.GroupRemappedRows, readRepairs},
 		{gpu.GroupMemoryBanks, readMemoryBanks},
+		{gpu.GroupRecovery, readRecovery},
+	}
+}
+
+// states are what follows. The driver may know it without the GPU.
+func (q *quantities) states() []reader {
+	return []reader{
 		{gpu.GroupModes, readModes},
 		{gpu.GroupPendingModes, readPendingModes},
 		{gpu.GroupVGPULicense, readVGPULicense},
 		{gpu.GroupEncoderSessions, readEncoderSessions},
 		{gpu.GroupFrameBufferCapture, readFrameBufferCapture},
-		{gpu.GroupRecovery, readRecovery},
 		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
 	}
 }

@@ -109,6 +109,12 @@ func (c *Calls) Supported(f *Function) bool {
 	return (s == nil || !s.refused) && c.has(f)
 }
 
+// Refused reports whether the device refused the function for good.
+func (c *Calls) Refused(f *Function) bool {
+	s := c.state[f]
+	return s != nil && s.refused
+}
+
 // Can reports whether to call the function now.
 func (c *Calls) Can(f *Function) bool {
 	s := c.state[f]

@@ -33,6 +33,7 @@ const (
 	GPUNotFound      Code = 28
 	Unknown          Code = 999
 	Panicked         Code = -1 // not NVML's: the binding panicked
+	NoReading        Code = -2 // not NVML's: each reading of a GPU is NotSupported
 )
 
 var codeTexts = map[Code]string{
@@ -69,6 +70,7 @@ var codeTexts = map[Code]string{
 	30:               "type of reset not supported",
 	Unknown:          "unknown error in the driver",
 	Panicked:         "the collector could not process the library's answer",
+	NoReading:        "the driver supports no reading of it, not even the size of its memory, as for a GPU that has fallen off the bus",
 }
 
 var codeRemedies = map[Code]string{
