@@ -59,6 +59,9 @@ func (t FaultType) State() State {
 	}
 }
 
+// CorruptInfoROM is the message of FaultInfoROM.
+const CorruptInfoROM = "its infoROM is corrupted: its serial number and its counts of errors may be wrong"
+
 // AddFaultsOfReadings adds the faults that follow from what was read of the device, whichever source read it.
 func (d *Device) AddFaultsOfReadings() {
 	if message := d.Fabric.fault(); message != "" {

@@ -73,10 +73,10 @@ func addCorruptInfoROM(n *gpu.Node, out *output) {
 	for _, address := range out.diagnosis.CorruptInfoROM {
 		i := slices.IndexFunc(n.Devices, func(d gpu.Device) bool { return d.Parent == "" && !d.Unread && d.Info.PCIAddress == address })
 		if i < 0 {
-			out.problem(gpu.ProblemQuantity, "", "infoROM", fmt.Errorf("nvidia-smi: of the GPU at %s, which it does not list: %s", address, parse.CorruptInfoROM))
+			out.problem(gpu.ProblemQuantity, "", "infoROM", fmt.Errorf("nvidia-smi: of the GPU at %s, which it does not list: %s", address, gpu.CorruptInfoROM))
 			continue
 		}
-		n.Devices[i].AddFault(gpu.FaultInfoROM, parse.CorruptInfoROM)
+		n.Devices[i].AddFault(gpu.FaultInfoROM, gpu.CorruptInfoROM)
 	}
 }
 

@@ -62,7 +62,7 @@ func (b *builder) note(quantity string, printed []byte) reason {
 		b.reset = cmp.Or(b.reset, quoted(inBrackets(printed)))
 	case reasonError:
 		if containsFold(printed, "corrupted inforom") {
-			b.gpu.Device.AddFault(gpu.FaultInfoROM, CorruptInfoROM)
+			b.gpu.Device.AddFault(gpu.FaultInfoROM, gpu.CorruptInfoROM)
 			break
 		}
 		refusal := Refusal{Quantity: quantity, Reason: quoted(inBrackets(printed))}

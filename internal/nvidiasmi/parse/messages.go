@@ -89,9 +89,6 @@ var (
 	infoROM  = regexp.MustCompile(`(?i)inforom is corrupted at gpu\s*([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])`)
 )
 
-// CorruptInfoROM is the message of the fault of a GPU whose infoROM is corrupted.
-const CorruptInfoROM = "its infoROM is corrupted: its serial number and its counts of errors may be wrong"
-
 // maxMessage is how much of a line is searched for a message: a line may be as long as the whole output.
 const maxMessage = 4096
 

@@ -142,6 +142,9 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 	g.read(g.readings, &d)
 	silent := !g.Answered()
 	g.read(g.states, &d)
+	if g.quantities.infoROM.corrupt || g.CorruptInfoROM() {
+		d.AddFault(gpu.FaultInfoROM, gpu.CorruptInfoROM)
+	}
 	g.rememberFabric(&d.Info)
 	if g.cfg.Peers != nil && g.Fatal == library.OK {
 		g.readPeers(&d)

@@ -21,6 +21,7 @@ type quantities struct {
 	pcieTraffic pcieTraffic
 	processes   processes
 	samples     processSamples
+	infoROM     infoROM
 }
 
 // common are readings that every board has, besides its memory.
@@ -65,6 +66,7 @@ func (q *quantities) readings() []reader {
 // states are what follows. The driver may know it without the GPU.
 func (q *quantities) states() []reader {
 	return []reader{
+		{gpu.GroupAll, q.infoROM.validate},
 		{gpu.GroupModes, readModes},
 		{gpu.GroupPendingModes, readPendingModes},
 		{gpu.GroupVGPULicense, readVGPULicense},

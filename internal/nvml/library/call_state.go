@@ -159,7 +159,7 @@ func (c *Calls) Unreachable() Code {
 	failures, last := 0, OK
 	for _, p := range c.problems {
 		code, ok := errors.AsType[Code](p.Err)
-		if !ok || code.Answer() != Failed && code.Answer() != Denied {
+		if !ok || code == CorruptInfoROM || code.Answer() != Failed && code.Answer() != Denied {
 			continue
 		}
 		failures++
@@ -171,6 +171,11 @@ func (c *Calls) Unreachable() Code {
 		return OK
 	}
 	return last
+}
+
+// CorruptInfoROM reports whether a call fails because the infoROM of the device is corrupted.
+func (c *Calls) CorruptInfoROM() bool {
+	return slices.ContainsFunc(c.problems, func(p gpu.Problem) bool { return errors.Is(p.Err, CorruptInfoROM) })
 }
 
 func (c *Calls) note(f *Function, symbol string, code Code) bool {

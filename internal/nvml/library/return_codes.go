@@ -21,6 +21,7 @@ const (
 	Timeout          Code = 10
 	LibraryNotFound  Code = 12
 	FunctionNotFound Code = 13
+	CorruptInfoROM   Code = 14
 	GPUIsLost        Code = 15
 	ResetRequired    Code = 16
 	OperatingSystem  Code = 17
@@ -51,7 +52,7 @@ var codeTexts = map[Code]string{
 	11:               "interrupt problem of a GPU",
 	LibraryNotFound:  "library not found",
 	FunctionNotFound: "function missing in the library",
-	14:               "infoROM corrupted",
+	CorruptInfoROM:   "infoROM corrupted",
 	GPUIsLost:        "the GPU has fallen off the bus or is otherwise inaccessible",
 	ResetRequired:    "the GPU requires a reset",
 	OperatingSystem:  "blocked by the operating system or its cgroups",

@@ -71,6 +71,12 @@ nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device, nvmlInforomObject_
     END(copy_string(object == NVML_INFOROM_ECC ? "7.16" : "2.1", version, length));
 }
 
+nvmlReturn_t nvmlDeviceValidateInforom(nvmlDevice_t device)
+{
+    BEGIN_DEVICE(nvmlDeviceValidateInforom, device);
+    END(*call.gpu->inforom ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED);
+}
+
 static void fill_pci(const struct gpu *gpu, nvmlPciInfo_t *pci, bool full)
 {
     memset(pci->busIdLegacy, 0, sizeof pci->busIdLegacy);
