@@ -173,6 +173,7 @@ func (s *sources) openSources(ctx context.Context) error {
 			KernelLog: s.cfg.followsKernelLog(l.key), Vendor: scraperKinds[l.key].vendor, Sys: s.cfg.kernelSysfs(),
 			Events: logs, ProcessEvents: s.cfg.sendsProcessEvents(), AllocationEvents: s.cfg.sendsAllocations(),
 			Interval: s.cfg.ControllerConfig.CollectionInterval, MaxProcesses: s.cfg.MaxProcesses, ThrottledAfter: s.cfg.ThrottledAfter,
+			Executable:  l.processes.Executable,
 			LogRead:     func() bool { return s.kernelLog.reading() }, // it is followed when all sources are open
 			Wake:        func() { l.events.wake() },
 			NewRecorder: s.newRecorder, NewEventRecorder: s.newEventRecorder,

@@ -95,7 +95,7 @@ type Event struct {
 	First time.Time
 	// Follows is the UID of an earlier event, with which this one comes.
 	Follows string
-	// Process is the process that the driver names (EventXID and EventRingTimeout; only its PID and its name as Executable; nil where the driver or its log names none), or
+	// Process is the process that the driver names (EventXID and EventRingTimeout; only its PID and Executable; nil where the driver or its log names none), or
 	// that started or stopped using the device, as last read (EventProcessStarted and EventProcessExited).
 	Process *Process
 	// Detail is what the driver has to say beyond the code, of EventXID and of what only the kernel's log has; empty where that is not read.

@@ -59,7 +59,7 @@ func remember[K comparable, V any](m map[K]V, key K, value V) {
 // ofLog completes the event of a line, and returns what passes now.
 func (f *kernelFaults) ofLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
 	if found.Kind == kernellog.KindRingProcess {
-		return f.ringProcess(found, &e)
+		return f.ringProcess(&e)
 	}
 	pass := f.release(e.DeviceID) // a line between the two: the process does not come any more
 	e.Class, e.Part, e.Errors = found.Class, found.Part, found.Count
@@ -130,12 +130,10 @@ func (f *kernelFaults) hold(e gpu.Event, now time.Time) []gpu.Event {
 }
 
 // ringProcess returns the ring's event that waits for its process. The same line comes after other messages of the driver, which are not sent.
-func (f *kernelFaults) ringProcess(found *kernellog.Event, at *gpu.Event) []gpu.Event {
+func (f *kernelFaults) ringProcess(at *gpu.Event) []gpu.Event {
 	events := f.release(at.DeviceID)
 	if n := len(events); n > 0 {
-		if pid, ok := found.PID.Get(); ok {
-			events[n-1].Process = &gpu.Process{PID: pid, Executable: found.Process}
-		}
+		events[n-1].Process = at.Process
 	}
 	return events
 }

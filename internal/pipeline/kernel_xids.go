@@ -27,11 +27,13 @@ const (
 // passes at once: it has the time, the process and the driver's words. The source's is held for a moment, and passes if the log does not have it.
 // A nil kernelXIDs lets everything pass.
 type kernelXIDs struct {
-	vendor gpu.Vendor
-	late   func([]gpu.Event) // called with what waited for another line in vain
+	vendor     gpu.Vendor
+	late       func([]gpu.Event)      // called with what waited for another line in vain
+	executable func(pid int64) string // see Options.Executable
 
 	mu    sync.Mutex
 	gpus  kernelGPUs
+	names lastNames
 	held  heldEvents  // XIDs of the source
 	sent  heldEvents  // XIDs of the log, which passed
 	timer *time.Timer // ends the wait of the oldest that is held
@@ -53,6 +55,7 @@ func (k *kernelXIDs) know(node *gpu.Node) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.gpus.know(node)
+	k.names.know(node)
 }
 
 // ofSource takes events of the source, and returns those that pass now.
@@ -147,7 +150,11 @@ func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
 		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, found.Kind.Vendor()),
 	}
 	if pid, ok := found.PID.Get(); ok {
-		e.Process = &gpu.Process{PID: pid, Executable: found.Process}
+		var executable string
+		if k.executable != nil {
+			executable = k.executable(pid)
+		}
+		e.Process = &gpu.Process{PID: pid, Executable: k.names.of(pid, executable, found.Process)}
 	}
 	return e
 }

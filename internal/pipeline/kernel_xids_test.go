@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,41 @@ func TestXIDInTheLogFirst(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, p.TakeEvents(), 1, "another one, which the log does not have")
 	})
+}
+
+// A process has the same name in an XID as everywhere else. The kernel's log has the name of a thread, at most 15 bytes.
+func TestNameOfTheProcessOfAnXID(t *testing.T) {
+	p, _ := followed(t)
+	p.options.MaxProcesses = 10
+	living := map[int64]string{}
+	p.kernel.executable = func(pid int64) string { return living[pid] }
+	var code int64
+	name := func(pid int64, comm string) string {
+		t.Helper()
+		code++ // equal XIDs would be summed
+		line := xidLine(code)
+		line.PID, line.Process = gpu.Some(pid), comm
+		p.log(line)
+		events := slices.DeleteFunc(p.TakeEvents(), func(e gpu.Event) bool { return e.Type != gpu.EventXID })
+		require.Len(t, events, 1)
+		return events[0].Process.Executable
+	}
+	take := func(processes ...gpu.Process) {
+		p.Take(t.Context(), &gpu.Node{Vendor: gpu.NVIDIA, Processes: processes})
+	}
+	take(gpu.Process{PID: 42, Executable: "python3.12"}, gpu.Process{PID: 43})
+	assert.Equal(t, "python3.12", name(42, "pt_data_worker"))
+	assert.Equal(t, "python3", name(43, "python3"), "the read has no name")
+	take()
+	assert.Equal(t, "python3.12", name(42, "pt_data_worker"), "the error ended it before its line was read")
+	assert.Equal(t, "python3", name(44, "python3"), "it was gone before a read")
+	assert.Equal(t, "python3", name(44, "pt_data_worker"), "another thread of it")
+	living[45] = "python3.12"
+	assert.Equal(t, "python3.12", name(45, "python3"), "no read has it yet")
+	delete(living, 45)
+	assert.Equal(t, "python3.12", name(45, "python3"), "now it is gone")
+	living[42] = "train"
+	assert.Equal(t, "train", name(42, "train"), "another process has the PID, or it executes another program")
 }
 
 func TestXIDInTheSourceFirst(t *testing.T) {

@@ -46,6 +46,8 @@ type Options struct {
 	KernelLog bool
 	Vendor    gpu.Vendor
 	Sys       string
+	// Executable returns the name of the executable file of a process of this machine; "" if it cannot be read. It must not wait. It may be nil.
+	Executable func(pid int64) string
 	// LogRead reports whether the kernel's log is read at present. Nil: never.
 	LogRead func() bool
 	// Keep: what is known is kept, and Checkpoint returns it. Known is what an earlier process knew; nil: nothing.
@@ -94,6 +96,7 @@ func New(options Options) *Pipeline {
 				options.Wake()
 			}
 		})
+		p.kernel.executable = options.Executable
 	}
 	p.usage = usage.New(usage.Options{
 		Interval: options.Interval, Allocations: options.Events && options.AllocationEvents, Processes: options.Events && options.ProcessEvents,

@@ -35,10 +35,13 @@ type details struct {
 	unfinished bool // it has a program and no command line yet: the kernel is executing the program
 }
 
-// begin sets the details that the stat file has: the start in ticks and the command name.
+// begin sets the details that the stat file has: the start in ticks and the command name. A process that has a name keeps it until its program
+// is read: a thread can change the command name.
 func (d *details) begin(boot time.Time, start uint64, name string) {
 	d.created = startTime(boot, start)
-	d.executable = gpu.CleanText(name)
+	if d.executable == "" {
+		d.executable = gpu.CleanText(name)
+	}
 }
 
 // apply sets the details of a process of a node.
@@ -76,9 +79,8 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 			d.owner = r.users.name(uid)
 		}
 	}
-	if target, err := os.Readlink(processFile(r.root, pid, "exe")); err == nil {
-		d.program = gpu.CleanText(strings.TrimSuffix(target, " (deleted)"))
-		d.executable = path.Base(d.program)
+	if program, ok := readProgram(r.root, pid); ok {
+		d.program, d.executable = program, path.Base(program)
 	}
 	if data, err := readBounded(processFile(r.root, pid, "cmdline"), maxCommandLine); err == nil {
 		d.unfinished = len(data) == 0 && d.program != ""
@@ -94,6 +96,12 @@ func (r *detailsReader) read(pid int64, start uint64, d details) details {
 		}
 	}
 	return begun
+}
+
+// readProgram returns the path of a process's executable file.
+func readProgram(root string, pid int64) (string, bool) {
+	target, err := os.Readlink(processFile(root, pid, "exe"))
+	return gpu.CleanText(strings.TrimSuffix(target, " (deleted)")), err == nil
 }
 
 // effectiveUser returns the effective user ID: the second number of the line Uid of proc_pid_status(5).

@@ -51,7 +51,11 @@ func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) 
 			}
 			p := k.processes[pid]
 			if p == nil || p.start != f.start || p.name != string(f.name) {
-				p = &process{pid: pid, start: f.start, name: string(f.name)}
+				changed := &process{pid: pid, start: f.start, name: string(f.name)}
+				if p != nil && p.start == f.start {
+					changed.details = p.details // kept if a file cannot be read any more
+				}
+				p = changed
 				k.processes[pid] = p
 			}
 			p.seen = now

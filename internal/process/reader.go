@@ -5,6 +5,7 @@ package process
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -121,6 +122,19 @@ func (r *Reader) Describe(node *gpu.Node) {
 			p.details.apply(&node.Processes[i])
 		}
 	}
+}
+
+// Executable returns the name of the executable file of the process that has a PID now; "" if it cannot be read. It does not wait for Describe, and
+// reading the link does not wait for the process.
+func (r *Reader) Executable(pid int64) string {
+	if _, err := checkNamespace(r.root); err != nil {
+		return ""
+	}
+	program, ok := readProgram(r.root, pid)
+	if !ok {
+		return ""
+	}
+	return path.Base(program)
 }
 
 // look returns the processes that have the PIDs now.

@@ -148,6 +148,51 @@ func TestDescribeExec(t *testing.T) {
 	assert.Equal(t, "train", describe(r, 10).Processes[0].Executable)
 }
 
+// A process has one name. That a thread changes the command name, or that files cannot be read any more, changes nothing.
+func TestDescribeKeepsTheName(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "python3", 100, "/usr/bin/python3.11", "python3", "train.py")
+	p.process(11, "python3", 100, "/usr/bin/python3.11", "python3", "train.py")
+	p.remove("11/exe") // of another user
+	r := newReader(p.root)
+	names := func() [2]string {
+		node := describe(r, 10, 11)
+		return [2]string{node.Processes[0].Executable, node.Processes[1].Executable}
+	}
+	first := [2]string{"python3.11", "python3"}
+	assert.Equal(t, first, names())
+	p.process(10, "ray::train", 100, "/usr/bin/python3.11", "ray::train")
+	p.process(11, "ray::train", 100, "/usr/bin/python3.11", "ray::train")
+	p.remove("11/exe")
+	p.remove("10/exe")
+	assert.Equal(t, first, names())
+	assert.Equal(t, first, names())
+	p.process(11, "other", 200, "/bin/other", "other")
+	assert.Equal(t, [2]string{"python3.11", "other"}, names(), "another process has the PID")
+}
+
+// Nor does it change while the files of a process whose program is known do not answer.
+func TestDescribeKeepsTheNameWhileTheProgramBegins(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "python3", 100, "/usr/bin/python3.11", "")
+	p.write("10/cmdline", "")
+	r := newReader(p.root)
+	assert.Equal(t, "python3.11", describe(r, 10).Processes[0].Executable)
+	p.remove("10/exe")
+	assert.Equal(t, "python3.11", describe(r, 10).Processes[0].Executable)
+}
+
+// Executable needs no Describe. It has no name if the PIDs of the process table may be those of a container.
+func TestExecutable(t *testing.T) {
+	p := newTable(t)
+	p.process(10, "python3", 100, "/usr/bin/python3.11 (deleted)", "python3")
+	r := newReader(p.root, WithAnyNamespace())
+	assert.Equal(t, "python3.11", r.Executable(10))
+	assert.Empty(t, r.Executable(11))
+	p.namespace("pid:[4026532000]")
+	assert.Empty(t, r.Executable(10))
+}
+
 // The kernel sets the program and the name of a process before its command line.
 func TestDescribeWhileTheProgramBegins(t *testing.T) {
 	p := newTable(t)
