@@ -68,7 +68,7 @@ func FuzzConfig(f *testing.F) {
 			}
 			return
 		}
-		if cfg.ControllerConfig.CollectionInterval < leastDuration || cfg.ControllerConfig.Timeout < leastDuration ||
+		if cfg.ControllerConfig.CollectionInterval < minReadTime || cfg.ControllerConfig.Timeout < minReadTime ||
 			cfg.ControllerConfig.Timeout > cfg.ControllerConfig.CollectionInterval || cfg.ControllerConfig.InitialDelay > 24*time.Hour {
 			t.Fatalf("accepted: %+v", cfg.ControllerConfig)
 		}

@@ -78,8 +78,8 @@ func allowedKeys(allowed map[string]reflect.Type) string {
 	return "allowed are " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ")
 }
 
-// checkValue refuses a value of another kind than its setting, and what is wrong in the sections below it. Texts and durations
-// are left to the decoder, which knows how a variable was written.
+// checkValue refuses a value of another kind than its setting, and what is wrong in the sections below it. Texts are left to the decoder, which
+// knows how a variable was written. So are numbers as durations, which it takes for nanoseconds.
 func checkValue(path string, value any, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -90,6 +90,10 @@ func checkValue(path string, value any, t reflect.Type) error {
 	want := ""
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[time.Duration]():
+		text, isText := value.(string)
+		if _, err := time.ParseDuration(text); isText && err != nil || !isText && !number.CanInt() && !number.CanFloat() {
+			want = "a duration with a unit (h, m, s or ms), such as 30s or 1h30m"
+		}
 	case t == reflect.TypeFor[component.ID]():
 		if isSection || isList {
 			want = "the ID of an extension"

@@ -19,6 +19,10 @@ type timing scraperhelper.ControllerConfig
 // would fail every read, and an interval of 60 ns would read without a pause.
 const leastDuration = time.Millisecond
 
+// minReadTime is the shortest interval and the shortest timeout. The driver of an H200 takes 16 ms for a read of one GPU, 53 ms if NVML is opened
+// for it. Calls of a healthy GPU must not seem to hang because a read was not given the time.
+const minReadTime = 100 * time.Millisecond
+
 // mostDelay is the longest useful initial_delay. A longer one is mistaken for nanoseconds or another unit.
 const mostDelay = 24 * time.Hour
 
@@ -32,8 +36,12 @@ func (c *timing) check() []error {
 		key   string
 		value time.Duration
 	}{{"collection_interval", c.CollectionInterval}, {"timeout", c.Timeout}, {"initial_delay", c.InitialDelay}} {
-		if d.value > 0 && d.value < leastDuration {
+		switch {
+		case d.value <= 0:
+		case d.value < leastDuration:
 			errs = append(errs, fmt.Errorf("%s: %s is too short; give it a unit, such as 30s", d.key, d.value))
+		case d.value < minReadTime && d.key != "initial_delay":
+			errs = append(errs, fmt.Errorf("%s: %s is too short: a driver cannot always answer a read in that time; set %s or more", d.key, d.value, minReadTime))
 		}
 	}
 	if c.InitialDelay < 0 {
