@@ -22,8 +22,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-// A tool that does not end is not a successful read, whether the node's GPUs are known or not. The node continues to be read and sent: its
-// GPUs have failed, and are reported as often as before.
+// A tool that does not end is not a successful read, whether the node's GPUs are known or not. The node continues to be read and sent
+// as often as before.
 func TestToolThatHangs(t *testing.T) {
 	for name, before := range map[string]time.Duration{"at first": 0, "later": 3 * interval} {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +61,8 @@ func TestKnownGPUsStay(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
 	pods := &direct{boxes: map[string]exectest.Box{"n1": (&exectest.Machine{UUID: "GPU-1"}).Box()}}
 	c.executor = pods
+	now := time.Now()
+	c.now = func() time.Time { return now }
 	p := planOf(c, "n1", "first")
 	n := newNode(c, "n1", p)
 	read := func(p *plan) { n.read(t.Context(), p, &p.jobs[0]) }
@@ -89,6 +91,17 @@ func TestKnownGPUsStay(t *testing.T) {
 		_, _, _, err := s.of("c/n1")
 		requireUnread(reason, err, s.unreadOf("c/n1"))
 	}
+
+	// The tool is killed at the end of its time. It may only be slow, and does not tell which GPU hangs, if any does.
+	pods.boxes["n1"] = exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int {
+		now = now.Add(time.Minute)
+		return 137
+	})
+	read(p)
+	_, _, slow, err := s.of("c/n1")
+	require.NoError(t, err)
+	require.ErrorContains(t, slow.Failure, "did not end in time")
+	requireUnread(gpu.FailureTimeout, slow.Failure, slow)
 
 	// Only the chosen container lacks the tool.
 	pods.boxes["n1"] = exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 })
