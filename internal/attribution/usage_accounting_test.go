@@ -321,6 +321,22 @@ func TestCgroupUnread(t *testing.T) {
 	assert.False(t, general(u).Known())
 }
 
+// The driver names only the processes that use a media engine. An engine that is idle is so for each container.
+func TestIdleMediaEngine(t *testing.T) {
+	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
+	m.kubelet.Set(
+		kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)+"::0")),
+		kubelettest.Pod(infer.pod, kubelettest.Container(infer.name, resource, uuid(0)+"::1")))
+	d := device(0)
+	d.Utilization[gpu.TaskEncoder], d.Utilization[gpu.TaskDecoder] = gpu.Some(0.0), gpu.Some(0.2)
+	node := nodeOf(d)
+	run(node, 10, uuid(0), train, 4e9, 0.3)
+	run(node, 11, uuid(0), infer, 1e9, 0.1)
+	u := use(t, m.apply(node), train.joined(), uuid(0))
+	assert.Equal(t, gpu.Some(0.0), u.Utilization[gpu.TaskEncoder])
+	assert.False(t, u.Utilization[gpu.TaskDecoder].Known(), "somebody uses it")
+}
+
 // What one of a container's processes does not report is unknown for the container.
 func TestUntoldUse(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()

@@ -28,6 +28,10 @@ func (u *deviceUsage) utilizationOf(processes *usage) [gpu.NumTasks]gpu.Opt[floa
 	var found [gpu.NumTasks]gpu.Opt[float64]
 	for t := range found {
 		reported := u.device.Utilization[t]
+		if v, ok := reported.Get(); ok && v <= 0 && gpu.Task(t) != gpu.TaskGeneral {
+			found[t] = gpu.Some(0.0) // for media engines, the driver names only the processes that use them
+			continue
+		}
 		if processes.utilization[t].unknown > 0 || (u.all.utilization[t].known == 0 && !reported.Known()) {
 			continue
 		}

@@ -82,6 +82,10 @@ func TestECCLocations(t *testing.T) {
 	errors := func(location gpu.ErrorLocation, kind gpu.ErrorType, n int64) gpu.LocationErrors {
 		return gpu.LocationErrors{Location: location, Type: kind, Count: gpu.Total(n)}
 	}
+	var idle []gpu.LocationErrors
+	for _, location := range []gpu.ErrorLocation{gpu.LocationL2, gpu.LocationSM, gpu.LocationMicrocontroller, gpu.LocationPCIe, gpu.LocationOther} {
+		idle = append(idle, errors(location, gpu.ErrorUncorrected, 0))
+	}
 	for name, tt := range map[string]struct {
 		scenario string
 		want     []gpu.LocationErrors
@@ -92,6 +96,9 @@ func TestECCLocations(t *testing.T) {
 			errors(gpu.LocationMicrocontroller, gpu.ErrorUncorrected, 6), errors(gpu.LocationPCIe, gpu.ErrorUncorrected, 5),
 			errors(gpu.LocationOther, gpu.ErrorUncorrected, 7),
 		}},
+		"no fields": {"board = h100\n" + drams + "[fault f]\nfield = 22, 23\nreturn = NOT_SUPPORTED", append(
+			[]gpu.LocationErrors{errors(gpu.LocationDRAM, gpu.ErrorCorrected, 1), errors(gpu.LocationDRAM, gpu.ErrorUncorrected, 2)}, idle...),
+		},
 		"volta": {"board = turing\n" + drams + "ecc.aggregate.corrected.l1 = 3\necc.aggregate.uncorrected.l1 = 4\necc.aggregate.corrected.l2 = 5\n" +
 			"ecc.aggregate.uncorrected.l2 = 6\necc.aggregate.corrected.register = 7\necc.aggregate.uncorrected.register = 8\nfield.26 = 9\nfield.28 = 10\n", []gpu.LocationErrors{
 			errors(gpu.LocationDRAM, gpu.ErrorCorrected, 1), errors(gpu.LocationDRAM, gpu.ErrorUncorrected, 2),

@@ -198,13 +198,14 @@ sm = 90
 		return u
 	}
 	idle := gpu.Some(0.0)
+	noMedia := [gpu.NumTasks]gpu.Opt[float64]{gpu.TaskGeneral: idle} // no process of the GPU uses these engines
 	assert.ElementsMatch(t, []gpu.Process{
 		{PID: 1, DeviceID: id[0], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](4 << 30), Utilization: util(0.4, 0.05, 0.06), MemoryController: gpu.Some(0.99)},
 		{PID: 2, DeviceID: id[0], Type: gpu.ProcessGraphics, Memory: gpu.Some[int64](1 << 30), Utilization: util(0, 0, 0), MemoryController: idle},
 		{PID: 3, DeviceID: id[0], Type: gpu.ProcessComputeGraphics, Memory: gpu.Some[int64](2 << 30), Utilization: util(0.1, 0, 0), MemoryController: idle},
 		{PID: 4, DeviceID: id[0], Type: gpu.ProcessMPS, Utilization: util(0, 0, 0), MemoryController: idle},
 		{PID: 5, DeviceID: id[0], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 20), Utilization: util(0, 0, 0), MemoryController: idle},
-		{PID: 5, DeviceID: id[1], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 20), Utilization: util(0, 0, 0), MemoryController: idle},
+		{PID: 5, DeviceID: id[1], Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 20), Utilization: noMedia, MemoryController: idle},
 	}, n.Processes)
 
 	n = b.read() // immediately

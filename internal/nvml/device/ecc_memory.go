@@ -47,7 +47,7 @@ func readECCMemory(dev *device, d *gpu.Device) {
 		readMemoryErrors(dev, d, answered)
 	}
 	if dev.cfg.Want.Has(gpu.GroupECCLocations) {
-		readErrorLocations(dev.fields, d, status, answered)
+		readErrorLocations(dev, d, status, answered)
 	}
 }
 
@@ -75,13 +75,21 @@ func readMemoryErrors(dev *device, d *gpu.Device, sram bool) {
 		} else if sram || dev.Supported(sramStatus) {
 			continue
 		}
-		if dev.Can(e.function) {
-			n, ret := dev.handle.GetMemoryErrorCounter(e.kind, library.ECCVolatile, e.location)
-			if dev.OK(e.function, library.Code(ret)) {
-				*to = errorCount(n)
-			}
-		}
+		*to = askMemoryErrors(dev, e.function, e.kind, library.ECCVolatile, e.location)
 	}
+}
+
+func askMemoryErrors(
+	dev *device, function *library.Function, kind library.ErrorType, since library.ECCCounter, location library.MemoryLocation,
+) gpu.Counter[int64] {
+	if !dev.Can(function) {
+		return gpu.Counter[int64]{}
+	}
+	n, ret := dev.handle.GetMemoryErrorCounter(kind, since, location)
+	if !dev.OK(function, library.Code(ret)) {
+		return gpu.Counter[int64]{}
+	}
+	return errorCount(n)
 }
 
 // errorCount adds up counts. If one of them is NVML's mark for no value, there is no sum.
@@ -98,36 +106,46 @@ func errorCount(counts ...uint64) gpu.Counter[int64] {
 	return gpu.Total(sum)
 }
 
-// lifetimeErrors are the fields of errors since manufacture by location.
+// lifetimeErrors are the fields of errors since manufacture by location. DRAM also has a function: Ampere and later have no field of it.
 var lifetimeErrors = [...]struct {
 	location gpu.ErrorLocation
 	err      gpu.ErrorType
 	field    field
+	function *library.Function // nil if there is none
+	kind     library.ErrorType
 }{
-	{gpu.LocationDRAM, gpu.ErrorCorrected, fieldLifetimeDRAMCorrected},
-	{gpu.LocationDRAM, gpu.ErrorUncorrected, fieldLifetimeDRAMUncorrected},
-	{gpu.LocationL1, gpu.ErrorCorrected, fieldLifetimeL1Corrected},
-	{gpu.LocationL1, gpu.ErrorUncorrected, fieldLifetimeL1Uncorrected},
-	{gpu.LocationL2, gpu.ErrorCorrected, fieldLifetimeL2Corrected},
-	{gpu.LocationL2, gpu.ErrorUncorrected, fieldLifetimeL2Uncorrected},
-	{gpu.LocationRegisterFile, gpu.ErrorCorrected, fieldLifetimeRegistersCorrected},
-	{gpu.LocationRegisterFile, gpu.ErrorUncorrected, fieldLifetimeRegistersUncorrected},
-	{gpu.LocationTexture, gpu.ErrorCorrected, fieldLifetimeTextureCorrected},
-	{gpu.LocationTexture, gpu.ErrorUncorrected, fieldLifetimeTextureUncorrected},
-	{gpu.LocationCBU, gpu.ErrorUncorrected, fieldLifetimeCBUUncorrected},
+	{gpu.LocationDRAM, gpu.ErrorCorrected, fieldLifetimeDRAMCorrected, newLocationErrors(), library.ErrorCorrected},
+	{gpu.LocationDRAM, gpu.ErrorUncorrected, fieldLifetimeDRAMUncorrected, newLocationErrors(), library.ErrorUncorrected},
+	{location: gpu.LocationL1, err: gpu.ErrorCorrected, field: fieldLifetimeL1Corrected},
+	{location: gpu.LocationL1, err: gpu.ErrorUncorrected, field: fieldLifetimeL1Uncorrected},
+	{location: gpu.LocationL2, err: gpu.ErrorCorrected, field: fieldLifetimeL2Corrected},
+	{location: gpu.LocationL2, err: gpu.ErrorUncorrected, field: fieldLifetimeL2Uncorrected},
+	{location: gpu.LocationRegisterFile, err: gpu.ErrorCorrected, field: fieldLifetimeRegistersCorrected},
+	{location: gpu.LocationRegisterFile, err: gpu.ErrorUncorrected, field: fieldLifetimeRegistersUncorrected},
+	{location: gpu.LocationTexture, err: gpu.ErrorCorrected, field: fieldLifetimeTextureCorrected},
+	{location: gpu.LocationTexture, err: gpu.ErrorUncorrected, field: fieldLifetimeTextureUncorrected},
+	{location: gpu.LocationCBU, err: gpu.ErrorUncorrected, field: fieldLifetimeCBUUncorrected},
+}
+
+func newLocationErrors() *library.Function {
+	return library.NewFunction("ECC errors by location", "nvmlDeviceGetMemoryErrorCounter")
 }
 
 // readErrorLocations sets the errors since manufacture by location. What the status has of SRAM, it has of uncorrected errors alone; it replaces
 // the field of the same location.
-func readErrorLocations(f *fieldValues, d *gpu.Device, status library.SRAMErrors, answered bool) {
+func readErrorLocations(dev *device, d *gpu.Device, status library.SRAMErrors, answered bool) {
 	add := func(location gpu.ErrorLocation, err gpu.ErrorType, n gpu.Counter[int64]) {
 		if n.Known() {
 			d.ECC.Locations = append(d.ECC.Locations, gpu.LocationErrors{Location: location, Type: err, Count: n})
 		}
 	}
 	for _, e := range lifetimeErrors {
-		if !answered || e.location != gpu.LocationL2 || e.err != gpu.ErrorUncorrected {
-			add(e.location, e.err, count(f.count(e.field)))
+		switch {
+		case answered && e.location == gpu.LocationL2 && e.err == gpu.ErrorUncorrected:
+		case e.function != nil && dev.fields.lacks(e.field):
+			add(e.location, e.err, askMemoryErrors(dev, e.function, e.kind, library.ECCAggregate, library.ECCInDRAM))
+		default:
+			add(e.location, e.err, count(dev.fields.count(e.field)))
 		}
 	}
 	if !answered {

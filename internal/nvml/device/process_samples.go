@@ -68,11 +68,12 @@ func (p *processSamples) set(dev *device, clock uint64, processes []gpu.Process)
 	u.clock, u.now = clock, dev.at
 	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) && dev.Supported(getProcessUtilization) &&
 		!dev.Failing(getProcessUtilization) && !dev.mig && u.complete() {
+		encoder, decoder := u.mediaUsed()
 		for i := range processes {
 			p, use := &processes[i], u.of(uint32(processes[i].PID))
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(use.sm)
-			p.Utilization[gpu.TaskEncoder] = gpu.Some(use.encoder)
-			p.Utilization[gpu.TaskDecoder] = gpu.Some(use.decoder)
+			p.Utilization[gpu.TaskEncoder] = known(use.encoder, encoder)
+			p.Utilization[gpu.TaskDecoder] = known(use.decoder, decoder)
 			p.MemoryController = use.memory
 		}
 	}

@@ -130,6 +130,15 @@ func (u *processUtilization) of(pid uint32) processUse {
 	return use
 }
 
+// mediaUsed reports whether some process used the encoder and the decoder since the last read. Otherwise nothing is known of them: NVML returns 0 for an
+// engine of which the driver has no sample, also if the GPU does not have the engine. nvidia-smi then prints a dash.
+func (u *processUtilization) mediaUsed() (encoder, decoder bool) {
+	for _, p := range u.byPID {
+		encoder, decoder = encoder || p.encoder > 0, decoder || p.decoder > 0
+	}
+	return encoder, decoder
+}
+
 // complete reports whether the driver has taken samples in the present window: only then has a process without one used nothing.
 func (u *processUtilization) complete() bool {
 	switch {
