@@ -56,13 +56,13 @@ func (n *Node) hasProblem(kind ProblemKind, device string) bool {
 }
 
 // ProcessesKnown reports whether Node.Processes has every process that uses the device. A nil device stands for one that is
-// not in the node any more: it is known to have no process unless the processes of the whole node are unknown.
+// not in the node any more: it is known to have no process unless the processes of the whole node are unknown, or the node could not be read.
 func (n *Node) ProcessesKnown(d *Device) bool {
 	switch {
 	case n.HasProblem(ProblemProcesses):
 		return false
 	case d == nil:
-		return true
+		return n.Failure == nil
 	default:
 		return !d.ProcessesUnread && !n.hasProblem(ProblemProcesses, d.ID)
 	}

@@ -30,6 +30,7 @@ func TestProcessesKnown(t *testing.T) {
 		"quantity named so":       {Node{Problems: []Problem{{What: "processes"}}}, true, true, true},
 		"process table":           {Node{Problems: []Problem{{Kind: ProblemProcessTable}}}, true, true, true},
 		"processes of the device": {Node{Problems: []Problem{{Kind: ProblemProcesses, Device: "GPU-1"}}}, false, true, true},
+		"failed":                  {Node{Failure: &Failure{}}, true, true, false},
 		"processes of the node":   {Node{Problems: []Problem{{Kind: ProblemProcesses}}}, false, false, false},
 	} {
 		assert.Equal(t, tt.device, tt.node.ProcessesKnown(d), name)

@@ -41,7 +41,9 @@ func (k allocationKey) compare(other allocationKey) int {
 
 // next returns an event for each allocation that has ended, and for each that has begun or that is seen for the first time. An
 // allocation goes on while the holders of its device are not all known, and while its container is restarted.
-func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration) []gpu.Event {
+func (a *allocations) next(
+	node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration, unreadable func(*Device, *Time) bool,
+) []gpu.Event {
 	anyComplete := slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.HoldersComplete })
 	held := make(map[allocationKey]*gpu.ContainerUse)
 	for i := range node.Containers {
@@ -58,7 +60,7 @@ func (a *allocations) next(node *gpu.Node, devices map[string]*gpu.Device, longe
 			open.add(use, holdersLike(d, use.Container), node.Time, longest)
 			delete(held, key)
 			continue
-		case use == nil && d != nil && !d.HoldersComplete, d == nil && (node.Failure != nil || !anyComplete):
+		case use == nil && d != nil && !d.HoldersComplete, d == nil && (!anyComplete || unreadable(&open.Device, &open.Time)):
 			continue // it is not known to have ended
 		}
 		events = append(events, open.released(node.Time, longest))

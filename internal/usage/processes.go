@@ -32,7 +32,9 @@ func (k processKey) compare(other processKey) int {
 
 // next returns an event for each process that has come or gone. The processes of the first node make no events. The processes
 // of a device that could not be read are assumed to go on.
-func (c *processes) next(node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration) []gpu.Event {
+func (c *processes) next(
+	node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration, unreadable func(*Device, *Time) bool,
+) []gpu.Event {
 	now := make(map[processKey]*Process, len(node.Processes))
 	var events []gpu.Event
 	for i := range node.Processes {
@@ -61,7 +63,7 @@ func (c *processes) next(node *gpu.Node, devices map[string]*gpu.Device, since c
 		open := c.open[key]
 		switch {
 		case now[key] != nil:
-		case !node.ProcessesKnown(devices[key.device]):
+		case !node.ProcessesKnown(devices[key.device]), unreadable(&open.Device, &open.Time):
 			now[key] = open
 		default:
 			events = append(events, open.exited(node.Time, longest))

@@ -26,6 +26,8 @@ type Tracker struct {
 	cadence     *cadence.Cadence
 	allocations allocations
 	processes   processes
+	// unseen are the devices, by hw.id, that an earlier process knew and no node of this one has had.
+	unseen map[string]bool
 }
 
 // New returns a Tracker that has seen no read.
@@ -34,6 +36,7 @@ func New(options Options) *Tracker {
 		options: options, cadence: cadence.New(options.Interval),
 		allocations: allocations{open: map[allocationKey]*Allocation{}, known: knownAt{}},
 		processes:   processes{open: map[processKey]*Process{}, known: knownAt{}},
+		unseen:      map[string]bool{},
 	}
 }
 
@@ -47,15 +50,36 @@ func (t *Tracker) Next(node *gpu.Node) []gpu.Event {
 	devices := make(map[string]*gpu.Device, len(node.Devices))
 	for i := range node.Devices {
 		devices[node.Devices[i].ID] = &node.Devices[i]
+		delete(t.unseen, node.Devices[i].ID)
 	}
+	unreadable := func(d *Device, u *Time) bool { return t.unreadable(node, devices, d, u) }
 	var events []gpu.Event
 	if t.options.Allocations {
-		events = t.allocations.next(node, devices, longest)
+		events = t.allocations.next(node, devices, longest, unreadable)
 	}
 	if t.options.Processes {
-		events = append(events, t.processes.next(node, devices, since, longest)...)
+		events = append(events, t.processes.next(node, devices, since, longest, unreadable)...)
 	}
 	return events
+}
+
+// unseenPeriod is how long the use of a device goes on that no node of this process has had. A GPU that has not come back by then was taken away.
+const unseenPeriod = 24 * time.Hour
+
+// unreadable reports whether a device that is not in the node may still be there: the node could not be read, or nothing has shown the device
+// since the collector was restarted. A source names a GPU that it cannot read only after it has read it once. A partition is not there any more
+// if its GPU was read.
+func (t *Tracker) unreadable(node *gpu.Node, devices map[string]*gpu.Device, d *Device, u *Time) bool {
+	switch {
+	case devices[d.ID] != nil:
+		return false
+	case node.Failure != nil:
+		return true
+	}
+	if parent := devices[d.Parent]; parent != nil && !parent.Unread && parent.State() != gpu.StateFailed {
+		return false
+	}
+	return t.unseen[d.ID] && node.Time.Sub(u.Seen) <= unseenPeriod
 }
 
 // State returns what is known, in order. It shares nothing with the Tracker that a later read changes.
@@ -80,10 +104,12 @@ func (t *Tracker) Restore(s State) {
 	for i := range s.Allocations {
 		a := s.Allocations[i]
 		t.allocations.open[a.key()] = &a
+		t.unseen[a.Device.ID] = true
 	}
 	for i := range s.Processes {
 		p := s.Processes[i]
 		t.processes.open[processKey{p.Device.ID, p.PID}] = &p
+		t.unseen[p.Device.ID] = true
 	}
 }
 
