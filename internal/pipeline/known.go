@@ -18,7 +18,7 @@ import (
 // package gpu: where they change, the version of internal/checkpoint changes.
 type Known struct {
 	States  map[string]KnownState `json:"states,omitzero"` // by hw.id; nil before the first read
-	Ended   map[string]KnownState `json:"ended,omitempty"` // placeholders, as of stateChanges
+	Ended   map[string]KnownState `json:"ended,omitempty"` // as of stateChanges
 	Failure *KnownFailure         `json:"failure,omitempty"`
 	Usage   usage.State           `json:"usage,omitzero"`
 	// Throttled are the devices that are throttled, by hw.id.

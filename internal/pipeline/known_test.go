@@ -188,3 +188,50 @@ func TestUnknownStatesAreNotRestored(t *testing.T) {
 	assert.Empty(t, p.states.last)
 	assert.Nil(t, p.sources.last)
 }
+
+// A GPU that was lost over a restart is not in the nodes of the next process. Its recovery is sent when it is there again.
+func TestRecoveryAfterARestart(t *testing.T) {
+	p := restart(t, nil)
+	require.Empty(t, readsOf(t, p, 0, healthy("GPU-1"), healthy("GPU-2")))
+	require.Len(t, readsOf(t, p, 10, healthy("GPU-1"), lost("GPU-2")), 1)
+
+	p = restart(t, p)
+	require.Empty(t, readsOf(t, p, 100, healthy("GPU-1")))
+	require.Empty(t, readsOf(t, p, 110, healthy("GPU-1")))
+	p = restart(t, p)
+	require.Empty(t, readsOf(t, p, 200, healthy("GPU-1")))
+	events := readsOf(t, p, 210, healthy("GPU-1"), healthy("GPU-2"))
+	require.Len(t, events, 1)
+	assert.Equal(t, "GPU-2", events[0].DeviceID)
+	assert.Equal(t, gpu.StateOK, events[0].State)
+	assert.Equal(t, gpu.Some(gpu.StateFailed), events[0].Previous)
+	assert.Equal(t, time.Unix(10, 0).UTC(), events[0].LastSeen.UTC())
+	events = readsOf(t, p, 300, healthy("GPU-1"), lost("GPU-2"))
+	require.Len(t, events, 1)
+	assert.Equal(t, gpu.Some(90*time.Second), events[0].Lasted)
+}
+
+// Throttling of a GPU that was lost over a restart ends when it is there again.
+func TestThrottlingEndsAfterARestartWithoutTheGPU(t *testing.T) {
+	kinds := func(p *Pipeline, node *gpu.Node) (kinds []gpu.EventType) {
+		p.Take(t.Context(), node)
+		for _, e := range p.TakeEvents() {
+			kinds = append(kinds, e.Type)
+		}
+		return kinds
+	}
+	without := func(seconds int) *gpu.Node {
+		node := nodeOf(healthy("GPU-2"))
+		node.Time = time.Unix(int64(seconds), 0)
+		return node
+	}
+	p := restart(t, nil)
+	require.Equal(t, []gpu.EventType{gpu.EventThrottledStarted}, kinds(p, throttledNode(0, gpu.ThrottleHWThermal)))
+	p = restart(t, p)
+	require.Empty(t, kinds(p, without(10)))
+	p = restart(t, p)
+	require.Empty(t, kinds(p, without(20)))
+	assert.Equal(t, []gpu.EventType{gpu.EventThrottledEnded}, kinds(p, throttledNode(30)))
+	require.Empty(t, kinds(p, without(40)))
+	assert.Empty(t, p.throttle.known())
+}

@@ -14,7 +14,8 @@ import (
 // stateChanges finds the devices whose state differs from their last known state.
 type stateChanges struct {
 	last map[string]lastState // by hw.id
-	// ended are the placeholders that are not in the last node and whose last event was not ok, with the state in it.
+	// ended are the devices that are not in the last node and whose last event was not ok, with the state in it: placeholders, and what an
+	// earlier process knew.
 	ended map[string]lastState
 }
 
@@ -47,7 +48,8 @@ func (s lastState) lastSeen() time.Time {
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
 // if its state is not ok. A device that could not be read keeps its last state, and so do all where a node that could not be read has
-// none. Otherwise a device that is not in the node is forgotten, also where the read failed: it was handed to another driver, say.
+// none. Otherwise a device that is not in the node is forgotten, also where the read failed: it was handed to another driver, say. The exception
+// is a device whose state is from an earlier process: its GPU was perhaps lost before this process could identify it.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
 	maps.DeleteFunc(s.ended, func(_ string, was lastState) bool { return node.Time.Sub(was.seen) > endedPeriod })
@@ -93,7 +95,7 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 		events = append(events, e)
 	}
 	if node.Failure == nil || s.last == nil || len(node.Devices) > 0 {
-		s.keepPlaceholders(node, now)
+		s.keepEnded(node, now)
 		s.last = now
 	}
 	return events
@@ -116,11 +118,14 @@ func (s *stateChanges) end(placeholder string, d *gpu.Device, at time.Time) (gpu
 	}, true
 }
 
-// keepPlaceholders remembers the placeholders that leave with a state that no event has ended: a GPU that is reset is away for some reads.
-func (s *stateChanges) keepPlaceholders(node *gpu.Node, now map[string]lastState) {
+// keepEnded remembers the placeholders, and the devices of an earlier process, that leave with a state that no event has ended: a GPU that is
+// reset is away for some reads.
+func (s *stateChanges) keepEnded(node *gpu.Node, now map[string]lastState) {
 	prefix := node.Placeholder(&gpu.Device{})
 	for id, state := range s.last {
-		if _, stays := now[id]; !stays && state.State != gpu.StateOK && strings.HasPrefix(id, prefix) && len(s.ended) < maxEnded {
+		_, stays := now[id]
+		kept := strings.HasPrefix(id, prefix) || state.restored
+		if !stays && kept && state.State != gpu.StateOK && len(s.ended) < maxEnded {
 			if s.ended == nil {
 				s.ended = map[string]lastState{}
 			}
@@ -130,9 +135,10 @@ func (s *stateChanges) keepPlaceholders(node *gpu.Node, now map[string]lastState
 }
 
 const (
-	// maxEnded bounds how many placeholders are remembered.
+	// maxEnded bounds how many devices are remembered that are not in the node.
 	maxEnded = 64
-	// endedPeriod is how long a placeholder is remembered: a GPU that has not come back by then was taken away, or has another address.
+	// endedPeriod is how long a device is remembered that is not in the node: a GPU that has not come back by then was taken away, or has another
+	// address.
 	endedPeriod = 24 * time.Hour
 )
 

@@ -53,7 +53,8 @@ func slowed(d *gpu.Device) (reasons []gpu.ThrottleReason, known bool) {
 }
 
 // next returns an event for each device that has been throttled long enough, and for each of these that is not throttled any more. A device that
-// could not be read stays as it was. One that is not in a node that was read is forgotten.
+// could not be read stays as it was. One that is not in a node that was read is forgotten, unless only an earlier process has read it: its GPU was
+// perhaps lost before this process could identify it.
 func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 	if node.Failure != nil && len(node.Devices) == 0 {
 		return nil
@@ -63,6 +64,11 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 	longest := t.cadence.Longest() // before this read
 	t.cadence.Next(at)
 	now, free := make(map[string]Throttling, len(t.open)), make(map[string]time.Time, len(node.Devices))
+	for id, open := range t.open {
+		if open.restored && at.Sub(open.Seen) <= endedPeriod {
+			now[id] = open
+		}
+	}
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		open, throttled := t.open[d.ID]
@@ -86,6 +92,7 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 			}
 			now[d.ID] = open
 		default:
+			delete(now, d.ID)
 			free[d.ID] = at
 			if throttled && open.Sent {
 				events = append(events, throttleEvent(gpu.EventThrottledEnded, node, d, &open))
