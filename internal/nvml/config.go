@@ -16,7 +16,7 @@ type Config struct {
 
 	// KeepOpen keeps NVML initialised between reads. Off, it is initialised for each read, so that the collector does not block GPU
 	// reset, MIG reconfiguration, driver unload and VFIO binding; events between two reads (XIDs) are then not seen. Kept open, NVML
-	// is nevertheless shut down between reads while a device needs a reset.
+	// nevertheless does not hold a device between reads while it needs a reset.
 	KeepOpen bool `mapstructure:"keep_open"`
 
 	// PCIeSampling adds PCIe traffic up where the driver's byte counters are missing or have 32 bits. On Hopper and later GPM has the

@@ -8,6 +8,8 @@ package nvml
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -90,4 +92,49 @@ func (s *source) newEvents() []gpu.Event {
 		s.startWatch()
 	}
 	return s.xids.take()
+}
+
+// release closes NVML, so that the GPUs that need it can be reset, and opens it again for the others: the driver queues XIDs only while a set of
+// events is open. It returns the GPUs whose XIDs are not queued until the next read.
+func (s *source) release(ctx context.Context, now time.Time) (unwatched []gpu.Problem) {
+	watched := s.driver.session != nil && s.driver.session.events != nil
+	if !s.driver.close(ctx) || !watched {
+		return nil
+	}
+	working := map[int]*knownGPU{} // by index
+	for i := range s.outcomes {
+		switch o := &s.outcomes[i]; {
+		case o.result == nil: // nothing of it is read
+		case needsRelease(o.result):
+			unwatched = append(unwatched, gpu.Problem{Device: o.gpu.UUID(), What: "events", Err: errReleased})
+		default:
+			working[o.handle.index] = o.gpu
+		}
+	}
+	if len(working) == 0 {
+		return unwatched
+	}
+	var handles []*handle
+	if s.driver.open(ctx, now) {
+		if handles = s.driver.session.handles; len(handles) != len(s.outcomes) { // which index is which GPU's is not known
+			s.driver.close(ctx)
+			handles = nil
+		}
+	}
+	var jobs []workers.Job
+	for _, h := range handles {
+		if working[h.index] != nil {
+			jobs = append(jobs, workers.Job{Task: h.task, Func: func() { h.open(now) }})
+		}
+	}
+	s.pool.Run(ctx, jobs...)
+	for _, h := range handles {
+		if h.task.Outcome() == workers.Done && h.watched {
+			delete(working, h.index)
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(working)) {
+		unwatched = append(unwatched, gpu.Problem{Device: working[index].UUID(), What: "events", Err: errNotReopened})
+	}
+	return unwatched
 }

@@ -23,6 +23,12 @@ var errNotOpened = errors.New("nvml: the read timed out before NVML was initiali
 var errSessionHung = errors.New("nvml: a call that counts the GPUs or reads events has not returned; XIDs and new GPUs are not seen until it returns; " +
 	"see the kernel log (dmesg)")
 
+// errReleased is reported for a GPU that is read, but not held open between reads.
+var errReleased = errors.New("nvml: XIDs of the GPU between two reads are not seen: it needs a reset, which an open driver would block; reset the GPU")
+
+// errNotReopened is reported for the other GPUs if they cannot be held open instead.
+var errNotReopened = errors.New("nvml: XIDs until the next read are not seen: another GPU needs a reset, and NVML could not be opened again without it")
+
 // faultOf is the fault of a GPU that NVML refuses to read.
 func faultOf(c library.Code) gpu.FaultType {
 	switch c {
@@ -37,9 +43,9 @@ func faultOf(c library.Code) gpu.FaultType {
 	}
 }
 
-// needsReset reports whether only somebody can help the GPU who needs us to close the driver.
+// needsReset reports whether the GPU must be reset or replaced now, which an open driver would block.
 func needsReset(d *gpu.Device) bool {
-	if action, ok := d.RecoveryAction.Get(); ok && (action == gpu.RecoveryReset || action == gpu.RecoveryDrainAndReset) {
+	if action, ok := d.RecoveryAction.Get(); ok && action == gpu.RecoveryReset {
 		return true
 	}
 	for _, f := range d.Faults {

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// While a GPU needs a reset, NVML is shut down between reads, and the other GPUs have all their data.
+// While a GPU needs a reset, NVML is shut down after each read and opened again without the GPU, and the other GPUs have all their data.
 func TestClosesForAReset(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -26,16 +27,23 @@ func TestClosesForAReset(t *testing.T) {
 
 	b.set("[gpu 1]\nrecovery_action = 1")
 	b.read()
-	assert.Nil(t, b.driver.session)
-	assert.Equal(t, uint64(1), counters.Calls("nvmlShutdown"))
+	assert.Nil(t, b.driver.session.handles[1].gpu.Load())
+	assert.Equal(t, [2]uint64{2, 1}, [2]uint64{counters.Calls("nvmlInit_v2"), counters.Calls("nvmlShutdown")})
 	healthy(t, b.read(), 2, 1)
-	assert.Equal(t, [2]uint64{2, 2}, [2]uint64{counters.Calls("nvmlInit_v2"), counters.Calls("nvmlShutdown")})
+	assert.Equal(t, [2]uint64{3, 2}, [2]uint64{counters.Calls("nvmlInit_v2"), counters.Calls("nvmlShutdown")})
 
 	b.set("")
 	healthy(t, b.read(), 2)
 	b.read()
-	assert.NotNil(t, b.driver.session, "kept open again")
+	assert.NotNil(t, b.driver.session.handles[1].gpu.Load(), "held again")
 	assert.Equal(t, [2]uint64{3, 2}, [2]uint64{counters.Calls("nvmlInit_v2"), counters.Calls("nvmlShutdown")})
+}
+
+// If XIDs are not wanted, there is nothing to open NVML again for.
+func TestStaysClosedWithoutEvents(t *testing.T) {
+	b := start(t, "gpus = 2\n[gpu 1]\nrecovery_action = 1", gpu.GroupAll&^gpu.GroupEvents)
+	b.read()
+	assert.Nil(t, b.driver.session)
 }
 
 func TestOpenForEachRead(t *testing.T) {

@@ -9,11 +9,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/inventory"
+	"github.com/otelgpu/gpureceiver/internal/nvml/device"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -55,7 +57,7 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	m.read = append(m.read, read)
 	if read {
 		m.addResult(g, o)
-		return needsReset(&o.result.Devices[0])
+		return needsRelease(o.result)
 	}
 	at := len(m.node.Devices)
 	if m.isSilent(o) && !m.bus.lacks(k.Address()) {
@@ -73,6 +75,15 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	// Nobody can reset what is not on the bus any more: for it the others need not do without what only an open driver reports.
 	shown := o != nil && o.gpu != nil
 	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
+}
+
+// needsRelease reports whether the driver has to be closed for a GPU that was read: it needs a reset, or it was to be drained before its reset and
+// no process uses it any more.
+func needsRelease(r *device.Result) bool {
+	if action, _ := r.Devices[0].RecoveryAction.Get(); action != gpu.RecoveryDrainAndReset {
+		return needsReset(&r.Devices[0])
+	}
+	return len(r.Processes) == 0 && !slices.ContainsFunc(r.Devices, func(d gpu.Device) bool { return d.ProcessesUnread })
 }
 
 func (m *nodeMaker) addResult(g *knownGPU, o *outcome) {

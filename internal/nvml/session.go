@@ -71,6 +71,9 @@ func (s *session) outdated() bool { return s.count.Load() != int64(len(s.handles
 
 // close shuts NVML down. No call of the session may be outstanding.
 func (s *session) close() {
+	if s.events != nil {
+		s.takeEvents(s.events.now()) // those since the last question would be lost
+	}
 	for _, h := range s.handles {
 		if g := h.gpu.Load(); g != nil {
 			g.Close()

@@ -126,8 +126,11 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 		ctx: caller, node: node, outcomes: s.outcomes, driver: s.driver, gpus: &s.gpus, xids: &s.xids, bus: s.bus, files: s.files,
 		procRoot: s.opts.procRoot, reopen: &s.reopen,
 	}
-	if m.make(now) || !s.cfg.KeepOpen {
+	switch closeDriver := m.make(now); {
+	case !s.cfg.KeepOpen:
 		s.driver.close(ctx)
+	case closeDriver:
+		node.Problems = append(node.Problems, s.release(ctx, now)...)
 	}
 	s.startTimers()
 	return node, nil
