@@ -115,9 +115,9 @@ vulnerabilities: ## govulncheck; says so if its database cannot be reached
 	@scripts/vulnerabilities.sh
 
 .PHONY: events-kill
-events-kill: otelcol-gpu nvmlsim ## kills the collector 200 times at random points, on a simulated node and on a real API server: no event that can be known is lost; 20 minutes
+events-kill: otelcol-gpu nvmlsim ## kills the collector at random points, for 2 minutes on a simulated node and 200 times on a real API server: no event that can be known is lost or false
 	test/kubernetes/build.sh
-	GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -p 1 -timeout 90m -run 'OutliveKills' -v ./test/collector ./test/clusterevents
+	GPURECEIVER_KILL_TIME=2m GPURECEIVER_KILLS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -p 1 -timeout 90m -run 'OutliveKills' -v ./test/collector ./test/clusterevents
 
 .PHONY: stops
 stops: otelcol-gpu nvmlsim ## stops the collector 200 times with config/run.yaml and config/demo.yaml: each stop is clean

@@ -26,21 +26,30 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// killed is a collector with storage, on a simulated node whose GPUs fail and whose processes come and go, and its backend, which is away at times.
-// What the documentation says of each event ("After a kill" in docs/reference/events.md) is checked on what has arrived.
+// killed is a collector with storage, on a simulated node whose GPUs fail and are lost and whose processes and pods come and go, and its backend,
+// which is away at times. It keeps a journal of what it caused. What the documentation says of each event ("After a kill" in
+// docs/reference/events.md) is checked against the journal.
 type killed struct {
 	*node
-	random *rand.Rand
-	away   atomic.Bool
-	url    string // of the backend
+	random  *rand.Rand
+	kubelet *kubelettest.Kubelet
+	away    atomic.Bool
+	url     string // of the backend
 
 	bad       map[int]bool    // the GPUs with a row that waits for its remapping: predicted_failure
 	processes map[int64]bool  // the processes that run now
-	number    int64           // of the last XID or process: none is used twice
+	pods      map[int]string  // the pods that hold a GPU now, by GPU
+	ended     map[string]bool // the pods that held one before
+	energy    [killGPUs]int   // what the driver's counters show, in joules
+	used      [killGPUs]int   // all that they have grown
+	fault     string          // of the driver, while a collector starts
+	number    int64           // of the last XID, process or pod: none is used twice
 	raised    map[int][]int64 // the XIDs of each run, in order
 	run       int
 }
@@ -53,6 +62,7 @@ receivers:
     timeout: 500ms
     storage: file_storage/events
     events: {process.gpu.started: {enabled: true}, process.gpu.exited: {enabled: true}}
+    attribution: {pod_resources: {endpoint: "KUBELET", cdi_dirs: []}}
     scrapers: {nvml: {library_path: LIBRARY}}
 exporters:
   otlp_http: # no queue and no retries: what it has accepted has arrived
@@ -77,8 +87,10 @@ func prepareKilled(t *testing.T, seed uint64) *killed {
 	binary(t)
 	k := &killed{
 		node: prepare(t, spec{scenario: fmt.Sprintf("gpus = %d\n[gpu *]\nboard = h100", killGPUs)}), random: rand.New(rand.NewPCG(seed, 0)),
-		bad: map[int]bool{}, processes: map[int64]bool{}, number: 1000, raised: map[int][]int64{},
+		kubelet: kubelettest.New(t), bad: map[int]bool{}, processes: map[int64]bool{}, pods: map[int]string{}, ended: map[string]bool{},
+		number: 1000, raised: map[int][]int64{},
 	}
+	k.kubelet.Start()
 	sink, err := url.Parse(k.sink.URL)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(sink)
@@ -103,7 +115,7 @@ func (k *killed) start() {
 	t.Helper()
 	telemetry := freeAddress(t)
 	k.page = "http://" + telemetry + "/metrics"
-	config := strings.NewReplacer("LIBRARY", simulator(t).Full, "SINK", k.url, "STORAGE", filepath.Join(k.dir, "storage"),
+	config := strings.NewReplacer("LIBRARY", simulator(t).Full, "SINK", k.url, "STORAGE", filepath.Join(k.dir, "storage"), "KUBELET", k.kubelet.Endpoint(),
 		"TELEMETRY", telemetry[strings.LastIndexByte(telemetry, ':')+1:]).Replace(killConfiguration)
 	process, err := harness.Collector(harness.Options{Binary: binary(t), Dir: k.dir, Env: k.environment()}, config)
 	require.NoError(t, err)
@@ -122,8 +134,10 @@ func (k *killed) start() {
 func (k *killed) apply(xid int64) {
 	k.t.Helper()
 	var text strings.Builder
-	for _, gpu := range slices.Sorted(maps.Keys(k.bad)) {
-		fmt.Fprintf(&text, "[gpu %d]\nremapped.pending = 1\n", gpu)
+	// The clock of the driver's samples is stepped.
+	fmt.Fprintf(&text, "clock = %s\n%s", []string{"epoch", "boot"}[k.random.IntN(2)], k.fault)
+	for gpu := range killGPUs {
+		fmt.Fprintf(&text, "[gpu %d]\nremapped.pending = %d\nenergy = %s\n", gpu, map[bool]int{true: 1}[k.bad[gpu]], k.joules(gpu))
 	}
 	for _, pid := range slices.Sorted(maps.Keys(k.processes)) {
 		fmt.Fprintf(&text, "[process p%d]\npid = %d\ngpu = %d\nmemory = 1073741824\n", pid, pid, killGPUs-1)
@@ -138,11 +152,45 @@ func (k *killed) apply(xid int64) {
 	k.set(text.String())
 }
 
+// joules has the energy counter of a GPU grow, and returns what the driver shows: at times the counter starts again, or is not readable.
+func (k *killed) joules(gpu int) string {
+	grown := k.random.IntN(1000)
+	k.used[gpu] += grown
+	switch k.random.IntN(20) {
+	case 0:
+		k.energy[gpu] = grown
+	case 1:
+		k.energy[gpu] += grown
+		return "raw(0xFFFFFFFFFFFFFFFF)"
+	case 2:
+		k.energy[gpu] += grown
+		return "error(UNKNOWN)"
+	default:
+		k.energy[gpu] += grown
+	}
+	return strconv.Itoa(k.energy[gpu])
+}
+
+// allocate gives a GPU to a new pod, or takes it from the pod that has it.
+func (k *killed) allocate(gpuNumber int) {
+	if pod, held := k.pods[gpuNumber]; held {
+		delete(k.pods, gpuNumber)
+		k.ended[pod] = true
+	} else {
+		k.pods[gpuNumber] = fmt.Sprintf("pod-%d", k.number)
+	}
+	var pods []*podresourcesv1.PodResources
+	for n, pod := range k.pods {
+		pods = append(pods, kubelettest.Pod(pod, kubelettest.Container("main", "nvidia.com/gpu", gpu(n))))
+	}
+	k.kubelet.Set(pods...)
+}
+
 // change makes one change at random. XIDs are raised while a collector runs: the driver keeps none.
 func (k *killed) change(running bool) {
 	k.t.Helper()
 	k.number++
-	switch gpu, kind := k.random.IntN(killGPUs-1), k.random.IntN(4); {
+	switch gpu, kind := k.random.IntN(killGPUs-1), k.random.IntN(5); {
 	case kind == 0 && k.bad[gpu]:
 		delete(k.bad, gpu)
 	case kind == 0:
@@ -151,6 +199,8 @@ func (k *killed) change(running bool) {
 		delete(k.processes, slices.Sorted(maps.Keys(k.processes))[k.random.IntN(len(k.processes))])
 	case kind == 1 || kind == 2:
 		k.processes[k.number] = true
+	case kind == 3:
+		k.allocate(k.random.IntN(killGPUs))
 	case running:
 		k.raise()
 		return
@@ -194,6 +244,8 @@ func (k *killed) arrived() []plog.LogRecord {
 			assert.Equal(k.t, before.Attributes().AsRaw(), record.Attributes().AsRaw(), "it has arrived again")
 			assert.Equal(k.t, before.Timestamp(), record.Timestamp())
 			assert.Equal(k.t, before.Body().AsString(), record.Body().AsString())
+			assert.Equal(k.t, before.EventName(), record.EventName())
+			assert.Equal(k.t, before.SeverityNumber(), record.SeverityNumber())
 			continue
 		}
 		byUID[uid] = record
@@ -212,7 +264,7 @@ func text(record plog.LogRecord, attribute string) string {
 
 // settled reports whether the last records of GPUs and processes say what there is: a read that is late has nothing of some.
 func (k *killed) settled() bool {
-	states, running := map[string]string{}, map[string]bool{}
+	states, running, holding := map[string]string{}, map[string]bool{}, map[string]bool{}
 	for _, record := range k.sink.Events() {
 		switch record.EventName() {
 		case "hw.gpu.status":
@@ -221,7 +273,14 @@ func (k *killed) settled() bool {
 			running[text(record, "process.pid")] = true
 		case "process.gpu.exited":
 			delete(running, text(record, "process.pid"))
+		case "container.gpu.allocated":
+			holding[text(record, "k8s.pod.name")] = true
+		case "container.gpu.released":
+			delete(holding, text(record, "k8s.pod.name"))
 		}
+	}
+	if !maps.Equal(holding, k.holding()) {
+		return false
 	}
 	for i := range killGPUs {
 		if cmp.Or(states[gpu(i)], "ok") != k.want(i) {
@@ -234,6 +293,15 @@ func (k *killed) settled() bool {
 		}
 	}
 	return true
+}
+
+// holding are the pods that hold a GPU.
+func (k *killed) holding() map[string]bool {
+	pods := map[string]bool{}
+	for _, pod := range k.pods {
+		pods[pod] = true
+	}
+	return pods
 }
 
 // want is the state of a GPU.
@@ -249,6 +317,7 @@ func (k *killed) check() {
 	t := k.t
 	t.Helper()
 	states, started, exited := map[string]string{}, map[string]int{}, map[string]int{}
+	allocated, released, joules := map[string]int{}, map[string]int{}, map[string]float64{}
 	xids := map[int64]bool{}
 	for _, record := range k.arrived() {
 		switch record.EventName() {
@@ -260,6 +329,13 @@ func (k *killed) check() {
 			started[text(record, "process.pid")]++
 		case "process.gpu.exited":
 			exited[text(record, "process.pid")]++
+			k.checkUse(record)
+		case "container.gpu.allocated":
+			allocated[text(record, "k8s.pod.name")]++
+		case "container.gpu.released":
+			released[text(record, "k8s.pod.name")]++
+			k.checkUse(record)
+			joules[text(record, "hw.id")] += number(record, "hw.gpu.use.energy")
 		case "hw.gpu.xid":
 			xid, err := strconv.ParseInt(text(record, "hw.gpu.xid"), 10, 64)
 			require.NoError(t, err)
@@ -269,14 +345,25 @@ func (k *killed) check() {
 	}
 	for i := range killGPUs {
 		assert.Equal(t, k.want(i), cmp.Or(states[gpu(i)], "ok"), "GPU %d is what its last record says", i)
+		assert.LessOrEqual(t, joules[gpu(i)], float64(k.used[i]), "the containers of GPU %d have used no more than the GPU", i)
+	}
+	for pod, n := range allocated {
+		assert.Equal(t, 1, n, "%s has a GPU", pod)
+		assert.True(t, k.ended[pod] || k.holding()[pod], pod)
+	}
+	for pod, n := range released {
+		assert.Equal(t, 1, n, "%s has released its GPU", pod)
+		assert.Equal(t, 1, allocated[pod], "%s has released a GPU that it had", pod)
+		assert.True(t, k.ended[pod], "%s still has its GPU", pod)
+	}
+	for pod := range allocated {
+		assert.Equal(t, k.ended[pod], released[pod] == 1, "%s has released its GPU", pod)
 	}
 	for pid, n := range started {
 		assert.Equal(t, 1, n, "process %s started", pid)
 		number, err := strconv.ParseInt(pid, 10, 64)
 		require.NoError(t, err)
-		if _, runs := k.processes[number]; !runs {
-			assert.Equal(t, 1, exited[pid], "process %s exited", pid)
-		}
+		assert.Equal(t, map[bool]int{false: 1}[k.processes[number]], exited[pid], "process %s exited", pid)
 	}
 	for pid, n := range exited {
 		assert.Equal(t, 1, n, "process %s exited", pid)
@@ -294,17 +381,90 @@ func (k *killed) check() {
 			assert.Zero(t, missing, "run %d: XID %d has arrived, and an earlier one has not", run, xid)
 		}
 	}
-	t.Logf("%d runs: %d of %d XIDs, %d processes, %d records, %d of them arrived again", k.run, len(xids), total, len(started), len(k.arrived()),
-		len(k.sink.Events())-len(k.arrived()))
+	t.Logf("%d runs: %d of %d XIDs, %d processes, %d pods with %v of %v J, %d records, %d of them arrived again", k.run, len(xids), total,
+		len(started), len(allocated), joules, k.used, len(k.arrived()), len(k.sink.Events())-len(k.arrived()))
 	require.NotEmpty(t, xids)
 	require.NotEmpty(t, started)
+	require.NotEmpty(t, allocated)
 	require.NotEmpty(t, states)
+}
+
+// checkUse checks the sums of a process or an allocation that has ended.
+func (k *killed) checkUse(record plog.LogRecord) {
+	began, err := time.Parse(time.RFC3339Nano, text(record, "hw.gpu.use.start_time"))
+	require.NoError(k.t, err)
+	ended, err := time.Parse(time.RFC3339Nano, text(record, "hw.gpu.use.end_time"))
+	require.NoError(k.t, err)
+	lasted := ended.Sub(began).Seconds()
+	assert.GreaterOrEqual(k.t, lasted, 0.0)
+	const rounding = 0.01
+	for _, seconds := range []float64{
+		number(record, "hw.gpu.use.duration"), number(record, "hw.gpu.use.gpu_time"),
+		number(record, "hw.gpu.use.busy_time") + number(record, "hw.gpu.use.idle_time"),
+	} {
+		assert.GreaterOrEqual(k.t, seconds, 0.0)
+		assert.LessOrEqual(k.t, seconds, lasted+rounding)
+	}
+	assert.GreaterOrEqual(k.t, number(record, "hw.gpu.use.energy"), 0.0)
+}
+
+// number is the value of an attribute; 0 if it is absent.
+func number(record plog.LogRecord, attribute string) float64 {
+	v, _ := strconv.ParseFloat(text(record, attribute), 64)
+	return v
+}
+
+// end ends the collector: by a kill, or as a service is stopped.
+func (k *killed) end() {
+	k.t.Helper()
+	if k.random.IntN(3) > 0 {
+		k.process.Kill()
+		return
+	}
+	code, _, err := k.process.Terminate(endsWithin)
+	require.NoError(k.t, err)
+	assert.Zero(k.t, code, "exit code")
+}
+
+// restart starts a collector while the driver is not loaded or has lost a GPU, at times, and ends that at the latest after the third start.
+func (k *killed) restart() {
+	k.t.Helper()
+	for range 3 {
+		switch k.random.IntN(4) {
+		case 0: // at the first attempt only: the second is at the next read
+			k.fault = "[fault away]\nfunction = nvmlInit\nreturn = DRIVER_NOT_LOADED\ncalls = 1\n"
+		case 1:
+			k.fault = fmt.Sprintf("[fault away]\ngpu = %d\nkind = lost\nat_start = true\n", k.random.IntN(killGPUs))
+		}
+		k.apply(0) // the next process would have the last XID again
+		for range k.random.IntN(3) {
+			k.change(false)
+		}
+		k.start()
+		k.read()
+		if k.fault == "" {
+			return
+		}
+		if again := k.random.IntN(2) == 0; !again {
+			break
+		}
+		k.end()
+	}
+	k.fault = ""
+	if !k.process.Running() {
+		k.apply(0)
+		k.start()
+		k.read()
+		return
+	}
+	k.apply(0)
+	k.read() // it has every GPU again, and their XIDs are watched
 }
 
 // A collector that is killed at random points loses nothing that the documentation says can be known, and sends nothing as new that it knew.
 func TestEventsOutliveKills(t *testing.T) {
 	t.Parallel()
-	kills, err := strconv.Atoi(cmp.Or(os.Getenv("GPURECEIVER_KILLS"), "20"))
+	duration, err := time.ParseDuration(cmp.Or(os.Getenv("GPURECEIVER_KILL_TIME"), "20s"))
 	require.NoError(t, err)
 	seed := uint64(time.Now().UnixNano())
 	if given := os.Getenv("GPURECEIVER_SEED"); given != "" {
@@ -317,7 +477,11 @@ func TestEventsOutliveKills(t *testing.T) {
 	k.apply(0)
 	k.start()
 	eventually(t, patience, "the first record", func() bool { return len(k.arrived()) > 0 })
-	for range kills {
+	k.processes[k.number] = true
+	k.allocate(0)
+	k.apply(0)
+	k.read()
+	for began := time.Now(); time.Since(began) < duration; {
 		k.away.Store(k.random.IntN(2) == 0)
 		for range k.random.IntN(8) {
 			k.change(true)
@@ -325,13 +489,8 @@ func TestEventsOutliveKills(t *testing.T) {
 		}
 		before := k.arrived() // first: what waits now and has arrived is one message at most
 		waits := k.waiting()
-		k.process.Kill()
-		k.apply(0) // the next process would have the last XID again
-		for range k.random.IntN(3) {
-			k.change(false)
-		}
-		k.start()
-		k.read()
+		k.end()
+		k.restart()
 		if waits > 0 {
 			k.away.Store(false)
 			eventually(t, patience, "what waited arrives", func() bool { return k.waiting() == 0 })

@@ -103,12 +103,21 @@ func (p *Process) Running() bool {
 }
 
 // errStillRunning is returned if an interrupt did not end the process.
-var errStillRunning = errors.New("it did not end on an interrupt, and was killed")
+var errStillRunning = errors.New("it did not end on a signal, and was killed")
 
 // Interrupt ends the process as Ctrl-C does, and returns its exit code and the time it took. It waits no longer than patience.
 func (p *Process) Interrupt(patience time.Duration) (code int, took time.Duration, err error) {
+	return p.end(os.Interrupt, patience)
+}
+
+// Terminate is Interrupt with the signal with which a service manager or a kubelet ends the process.
+func (p *Process) Terminate(patience time.Duration) (code int, took time.Duration, err error) {
+	return p.end(syscall.SIGTERM, patience)
+}
+
+func (p *Process) end(signal os.Signal, patience time.Duration) (code int, took time.Duration, err error) {
 	began := time.Now()
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil && p.Running() {
+	if err := p.cmd.Process.Signal(signal); err != nil && p.Running() {
 		return -1, 0, err
 	}
 	select {
