@@ -120,17 +120,19 @@ func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {
 		asked    bool
 		missing  int64
+		other    bool // a GPU is bound to another driver
 		level    zapcore.Level
 		readable float64
 	}{
-		"by default":                     {false, 0, zapcore.InfoLevel, 1},
-		"by default, but there is a GPU": {false, 1, zapcore.WarnLevel, 0},
-		"configured":                     {true, 0, zapcore.WarnLevel, 0},
+		"by default":                           {false, 0, false, zapcore.InfoLevel, 1},
+		"by default, but there is a GPU":       {false, 1, false, zapcore.WarnLevel, 0},
+		"by default, but another driver's GPU": {false, 0, true, zapcore.WarnLevel, 0},
+		"configured":                           {true, 0, false, zapcore.WarnLevel, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
 				node := nodeOf()
-				node.Presence[gpu.Missing] = gpu.Some(test.missing)
+				node.Presence[gpu.Missing], node.OtherDriver = gpu.Some(test.missing), test.other
 				node.Problems = []gpu.Problem{problem("", "library")}
 				node.Failure = &gpu.Failure{Reason: gpu.FailureLibrary, Err: node.Problems[0].Err}
 				return node, nil

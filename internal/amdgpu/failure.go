@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/scan"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/pci"
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
@@ -20,9 +21,13 @@ var (
 	errReloaded = errors.New("amdgpu: the driver is being unloaded or loaded again")
 )
 
-func errNoDriver(root string) error {
-	return fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; if this machine has AMD GPUs, load it; if the"+
-		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(root, "sys/module", scan.DriverName))
+// noDriver returns that the driver is not loaded, with a GPU of the PCI bus that it is missing for.
+func (s *Source) noDriver() error {
+	err := fmt.Errorf("amdgpu: %s: the amdgpu driver is not loaded; if this machine has AMD GPUs, load it; if the"+
+		" collector runs in a container, mount the machine's /sys or set root_path", filepath.Join(s.cfg.RootPath, "sys/module", scan.DriverName))
+	bus := s.scanner.last.Functions
+	missing := slices.DeleteFunc(slices.Clone(bus), func(f pci.Function) bool { return bus.Foreign(f.Address, scan.DriverName) })
+	return missing.Locate(gpu.AMD, err)
 }
 
 // failure returns why no GPU of the node was read; nil where one was read, and where there is none to be read.
@@ -51,7 +56,7 @@ func (s *Source) failure(node *gpu.Node) *gpu.Failure {
 	case inv.CardsErr != nil:
 		return gpu.FailureOf(inv.CardsErr)
 	case !inv.DriverLoaded && missing > 0:
-		return &gpu.Failure{Reason: gpu.FailureDriver, Err: errNoDriver(s.cfg.RootPath)}
+		return &gpu.Failure{Reason: gpu.FailureDriver, Err: s.noDriver()}
 	}
 	return nil
 }

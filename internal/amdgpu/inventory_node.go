@@ -24,7 +24,7 @@ type physical struct {
 func (s *Source) fill(node *gpu.Node) {
 	inv := s.scanner.last
 	if !inv.DriverLoaded && len(inv.Cards) == 0 && inv.CardsErr == nil {
-		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "driver", Err: errNoDriver(s.cfg.RootPath)})
+		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "driver", Err: s.noDriver()})
 	}
 	if inv.CardsErr != nil {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemSource, What: "DRM devices", Err: inv.CardsErr})

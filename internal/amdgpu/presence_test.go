@@ -57,6 +57,7 @@ func TestNoDriver(t *testing.T) {
 		require.Len(t, node.Problems, 1)
 		assert.Equal(t, "driver", node.Problems[0].What)
 		require.ErrorContains(t, node.Problems[0].Err, "load it")
+		require.ErrorContains(t, node.Problems[0].Err, "AMD GPU at PCI address 0000:93:00.0", "which GPU it is missing for")
 		require.NotNil(t, node.Failure, "one GPU is bound to nothing")
 		assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
 	}

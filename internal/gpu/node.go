@@ -25,8 +25,11 @@ type Node struct {
 	Devices   []Device
 	Processes []Process
 	Presence  [NumPresences]Opt[int64] // number of physical GPUs, without partitions
-	Problems  []Problem
-	Events    []Event // newest last
+	// OtherDriver is set if an unmanaged GPU is bound to a driver that does not reserve it for a virtual machine, such as nouveau: the
+	// vendor's driver could read it.
+	OtherDriver bool
+	Problems    []Problem
+	Events      []Event // newest last
 	// EventsDropped is how many more there were since the last read than the source keeps.
 	EventsDropped int
 
@@ -45,7 +48,7 @@ type Node struct {
 // HasGPU reports whether the machine has a GPU that should be readable.
 func (n *Node) HasGPU() bool {
 	missing, _ := n.Presence[Missing].Get()
-	return len(n.Devices) > 0 || missing > 0
+	return len(n.Devices) > 0 || missing > 0 || n.OtherDriver
 }
 
 // HasProblem reports whether a problem of this kind concerns the whole node.

@@ -40,8 +40,8 @@ func newBus(sys string, patience time.Duration) *bus {
 	return b
 }
 
-// isGPU reports whether a class is that of VGA or 3D controllers.
-func isGPU(class uint32) bool { return class>>8 == 0x0300 || class>>8 == 0x0302 }
+// isGPU reports whether a class is a class of display controllers.
+func isGPU(class uint32) bool { return class>>16 == 0x03 }
 
 // scan lists the GPUs; see pci.Bus. While a file does not answer, they are those of the last scan: the driver can be read without them. No
 // more than a quarter of the time of a read is waited for it.
@@ -75,6 +75,12 @@ func (b *bus) functions() (pci.Functions, bool) {
 func (b *bus) foreign(address string) bool {
 	all, _ := b.functions()
 	return all.Foreign(address, kernelDriver)
+}
+
+// otherDriver reports whether a GPU that this machine has for itself is bound to another driver than NVIDIA's, such as nouveau.
+func (b *bus) otherDriver() bool {
+	all, _ := b.functions()
+	return all.OtherDriver(kernelDriver)
 }
 
 // lacks reports whether a GPU is known not to be on the bus.

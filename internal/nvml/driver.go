@@ -166,8 +166,8 @@ func (d *driver) replaced(now time.Time) bool {
 	return d.fileReplaced
 }
 
-// report adds to the node why NVML cannot be used, where it cannot.
-func (d *driver) report(n *gpu.Node, now time.Time) {
+// report adds to the node why NVML cannot be used; unusable is nil if it can.
+func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
 	add := func(kind gpu.ProblemKind, what string, err error) {
 		n.Problems = append(n.Problems, gpu.Problem{Kind: kind, What: what, Err: err})
 	}
@@ -178,7 +178,7 @@ func (d *driver) report(n *gpu.Node, now time.Time) {
 	if d.pending == nil && d.session != nil && d.session.task.Outcome() == workers.Hung {
 		add(gpu.ProblemQuantity, "events", errSessionHung)
 	}
-	if f := d.unusable(); f != nil {
+	if f := unusable; f != nil {
 		add(gpu.ProblemSource, f.what, f.err)
 		if f.restart {
 			n.RestartNeeded = f.err

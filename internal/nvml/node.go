@@ -21,8 +21,9 @@ import (
 func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	n := m.node
 	n.Events, n.EventsDropped = m.xids.take(), m.xids.takeDropped()
-	m.driver.report(n, now)
-	n.Failure, m.silent = m.failure()
+	unusable := m.unusable()
+	m.driver.report(n, now, unusable)
+	n.Failure, m.silent = m.failure(unusable)
 
 	for i := range m.outcomes {
 		switch o := &m.outcomes[i]; {
@@ -47,12 +48,26 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	}
 	closeDriver = m.addUnlisted() || closeDriver
 	m.countPresence()
+	n.OtherDriver = m.bus.otherDriver()
 	return closeDriver
 }
 
-// failure returns why no GPU was read, and whether that says nothing about the GPUs; nil where one was read, and where the driver answered for
+// unusable returns why NVML cannot be used at present; nil if it can. If the library or the driver is missing, the error names a GPU of the
+// PCI bus that they are missing for.
+func (m *nodeMaker) unusable() *failure {
+	f := m.driver.unusable()
+	if f == nil || f.reason != gpu.FailureLibrary && f.reason != gpu.FailureDriver {
+		return f
+	}
+	located := *f
+	functions, _ := m.bus.functions()
+	located.err = functions.Locate(gpu.NVIDIA, f.err)
+	return &located
+}
+
+// failure returns why no GPU was read, and whether that says nothing about the GPUs; nil if one was read, and if the driver answered for
 // one that it has failed.
-func (m *nodeMaker) failure() (_ *gpu.Failure, silent bool) {
+func (m *nodeMaker) failure(unusable *failure) (_ *gpu.Failure, silent bool) {
 	var hung, notBegun bool
 	code := library.OK
 	for i := range m.outcomes {
@@ -67,7 +82,7 @@ func (m *nodeMaker) failure() (_ *gpu.Failure, silent bool) {
 			code = o.code
 		}
 	}
-	f := m.driver.unusable()
+	f := unusable
 	switch {
 	case f != nil:
 	case hung:

@@ -129,3 +129,30 @@ func TestGPUAppears(t *testing.T) {
 		gpuAt(t, n, i) // each index once
 	}
 }
+
+// Without the library, a GPU of the PCI bus is one that should be read, whatever driver has it, unless it is reserved for a virtual machine.
+func TestNoLibrary(t *testing.T) {
+	for driver, should := range map[string]bool{"": true, "nvidia": true, "nouveau": true, "vfio-pci": false, "pciback": false} {
+		t.Run("driver "+driver, func(t *testing.T) {
+			sys := t.TempDir()
+			pciDevice(t, sys, "0000:1b:00.0", "0x10de", "0x038000", driver)
+			cfg := DefaultConfig()
+			cfg.LibraryPath = filepath.Join(sys, "libnvidia-ml.so.1")
+			s := New(&cfg, gpu.GroupAll, WithSysRoot(sys), WithProcRoot(t.TempDir()), WithPatience(unhurried))
+			n, err := s.Read(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			assert.Equal(t, should, n.HasGPU())
+			require.NotNil(t, n.Failure)
+			assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
+			require.Len(t, n.Problems, 1)
+			require.EqualError(t, n.Problems[0].Err, n.Failure.Error())
+			require.ErrorContains(t, n.Failure, "install the NVIDIA driver, or let the container runtime mount it (NVIDIA_VISIBLE_DEVICES=all")
+			if should {
+				require.ErrorContains(t, n.Failure, "NVIDIA GPU at PCI address 0000:1b:00.0")
+			} else {
+				assert.NotContains(t, n.Failure.Error(), "PCI address")
+			}
+		})
+	}
+}

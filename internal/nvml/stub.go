@@ -29,10 +29,11 @@ func New(_ *Config, _ gpu.Group, opts ...Option) gpu.Source {
 func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	s.bus.scan(ctx, false)
 	node := &gpu.Node{
-		Vendor:   gpu.NVIDIA,
-		Time:     s.opts.now(),
-		Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "library", Err: errNotCompiled}},
-		Failure:  &gpu.Failure{Reason: gpu.FailureLibrary, Err: errNotCompiled},
+		Vendor:      gpu.NVIDIA,
+		Time:        s.opts.now(),
+		Problems:    []gpu.Problem{{Kind: gpu.ProblemSource, What: "library", Err: errNotCompiled}},
+		Failure:     &gpu.Failure{Reason: gpu.FailureLibrary, Err: errNotCompiled},
+		OtherDriver: s.bus.otherDriver(),
 	}
 	node.Presence = s.bus.presence()
 	return node, nil

@@ -38,6 +38,9 @@ type Function struct {
 	NUMANode gpu.Opt[int64] // of the nearest CPUs; absent where the kernel knows none
 }
 
+// PassedThrough reports whether the GPU is bound to a driver that reserves it for a virtual machine; see Properties.PassedThrough.
+func (f Function) PassedThrough() bool { return passedThrough(f.Driver) }
+
 // Functions are GPUs in the order of their addresses.
 type Functions []Function
 
@@ -54,6 +57,26 @@ func (all Functions) Find(address string) (Function, bool) {
 func (all Functions) Foreign(address, driver string) bool {
 	f, ok := all.Find(address)
 	return ok && f.Driver != "" && f.Driver != driver
+}
+
+// OtherDriver reports whether a GPU is bound to another driver than the named one, and that driver does not reserve it for a virtual machine.
+func (all Functions) OtherDriver(driver string) bool {
+	return slices.ContainsFunc(all, func(f Function) bool { return f.Driver != "" && f.Driver != driver && !f.PassedThrough() })
+}
+
+// Locate adds to the reason why a vendor's GPUs cannot be read the first GPU that this machine has for itself; the reason alone if there is
+// none.
+func (all Functions) Locate(vendor gpu.Vendor, err error) error {
+	for _, f := range all {
+		switch {
+		case f.PassedThrough():
+		case f.Driver == "":
+			return fmt.Errorf("%s GPU at PCI address %s: %w", vendor, f.Address, err)
+		default:
+			return fmt.Errorf("%s GPU at PCI address %s, bound to the kernel driver %s: %w", vendor, f.Address, f.Driver, err)
+		}
+	}
+	return err
 }
 
 // Bus lists the GPUs of one vendor.

@@ -76,6 +76,12 @@ func TestScan(t *testing.T) {
 	assert.True(t, functions.Foreign("0000:1c:00.0", "nvidia"))
 	assert.False(t, functions.Foreign("0000:9b:00.0", "nvidia"))
 	assert.False(t, functions.Foreign("0000:ff:00.0", "nvidia"), "not on the bus")
+	assert.False(t, functions.OtherDriver("nvidia"), "vfio-pci reserves it")
+	assert.True(t, functions.OtherDriver("nouveau"))
+	require.EqualError(t, functions.Locate(gpu.NVIDIA, os.ErrNotExist), "NVIDIA GPU at PCI address 0000:1b:00.0: file does not exist")
+	require.EqualError(t, functions[1:].Locate(gpu.NVIDIA, os.ErrNotExist),
+		"NVIDIA GPU at PCI address 0000:9b:00.0, bound to the kernel driver nvidia: file does not exist")
+	assert.Equal(t, os.ErrNotExist, functions[1:2].Locate(gpu.NVIDIA, os.ErrNotExist), "reserved for a virtual machine")
 
 	all, err := NewBus(sys, VendorAMD, func(class uint32) bool { return class>>16 == 3 }).Scan(false)
 	require.NoError(t, err)

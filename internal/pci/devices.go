@@ -31,9 +31,13 @@ type Properties struct {
 	Physical string // of a virtual function, the address of the function that it is a part of; otherwise empty
 }
 
-// PassedThrough reports whether a function is bound to a driver that hands it to a virtual machine: vfio-pci, or a variant of it for one
-// model of device, such as nvgrace-gpu-vfio-pci.
-func (p *Properties) PassedThrough() bool { return strings.Contains(p.Driver, "vfio") }
+// PassedThrough reports whether a function is bound to a driver that hands it to a virtual machine: vfio-pci, a variant of it for one
+// model of device, such as nvgrace-gpu-vfio-pci, Xen's pciback, or pci-stub.
+func (p *Properties) PassedThrough() bool { return passedThrough(p.Driver) }
+
+func passedThrough(driver string) bool {
+	return strings.Contains(driver, "vfio") || driver == "pciback" || driver == "pci-stub"
+}
 
 // IsGPU reports whether a function is a GPU or a virtual function of one: a display controller, or AMD's processing accelerators. Other
 // vendors' accelerators are no GPUs.
