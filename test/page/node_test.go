@@ -55,6 +55,8 @@ func TestDividedNode(t *testing.T) {
 func TestNodeWithoutGPUAndUnreadableNode(t *testing.T) {
 	p := open(t, viewtest.Snapshot(), "/#/node?cluster=prod&node=empty")
 	p.until(`document.querySelector("main").innerText.includes("This node has no GPU.")`)
+	assert.Contains(t, p.text("main"), "nvml (NVIDIA): no GPU found")
+	assert.NotContains(t, p.text("main"), "readable")
 	p.visit("/#/node?cluster=prod&node=unread")
 	p.until(`document.querySelector("main").innerText.includes("The node cannot be read")`)
 	main := p.text("main")

@@ -16,8 +16,8 @@ import (
 type InfoB struct {
 	Available bool     `json:"available"` // at least one GPU was read
 	GPUCount  int      `json:"gpu_count"`
-	NVML      bool     `json:"pynvml_installed"` // NVML is read
-	Libraries []string `json:"libraries"`        // the sources that are read, by name; not of the form
+	NVML      bool     `json:"pynvml_installed"` // NVML reads a GPU
+	Libraries []string `json:"libraries"`        // the sources that read a GPU, by name; not of the form
 }
 
 // MetricsB is a machine in form B. The averages of utilizations are in percent.
@@ -94,12 +94,14 @@ type ProcessB struct {
 	Memory *int64  `json:"used_memory_mb"`
 }
 
-// FromInfoB returns what is read, in form B.
-func FromInfoB(info *view.Info) InfoB {
+// FromInfoB returns what is read of nodes, in form B.
+func FromInfoB(info *view.Info, nodes []*view.Node) InfoB {
 	b := InfoB{Available: info.Available, GPUCount: info.GPUs, Libraries: []string{}}
-	for _, s := range info.Sources {
-		if s.Readable && !slices.Contains(b.Libraries, s.Name) {
-			b.Libraries = append(b.Libraries, s.Name)
+	for _, n := range nodes {
+		for i := range n.Sources {
+			if s := &n.Sources[i]; query.Reads(n, s) && !slices.Contains(b.Libraries, s.Name) {
+				b.Libraries = append(b.Libraries, s.Name)
+			}
 		}
 	}
 	slices.Sort(b.Libraries)

@@ -4,6 +4,8 @@
 package compat
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -34,4 +36,19 @@ func nodeParameter() route.Parameter {
 // scope is the part of the fleet that a request asks for.
 func scope(r *route.Request) query.Scope {
 	return query.Scope{Cluster: r.Text("cluster"), Node: r.Text("node")}
+}
+
+// readable is as query.Readable. It also refuses nodes without any GPU: forms B and C have no answer for them.
+func readable(s *view.Snapshot, of query.Scope, nodes []*view.Node) error {
+	if err := query.Readable(s, of, nodes); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(nodes, func(n *view.Node) bool { return len(n.GPUs) > 0 }) {
+		return nil
+	}
+	detail := fmt.Sprintf("%d nodes, none of which has a GPU", len(nodes))
+	if len(nodes) == 1 {
+		detail = query.ClusterName(nodes[0].Cluster) + "/" + nodes[0].Name + " has no GPU"
+	}
+	return route.Problem(http.StatusServiceUnavailable, "No GPU", detail, "If a machine has a GPU, run otelgpu doctor on it: it says what is missing.")
 }

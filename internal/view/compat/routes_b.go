@@ -29,7 +29,7 @@ func routesB(reader view.Reader) []route.Route {
 				if err != nil {
 					return err
 				}
-				return writeJSON(w, route.JSON, FromInfoB(new(query.Info(s, scope(r), nodes))))
+				return writeJSON(w, route.JSON, FromInfoB(new(query.Info(s, scope(r), nodes)), nodes))
 			},
 		},
 		{
@@ -81,7 +81,7 @@ func machineOf(s *view.Snapshot, r *route.Request) (*view.Node, error) {
 		return nil, &query.UnreadableError{Reasons: append(query.Reasons(s, scope(r), nodes), "no node has sent anything")}
 	case 1:
 		n := nodes[0]
-		return n, query.Readable(s, query.Scope{Cluster: query.ClusterName(n.Cluster), Node: n.Name}, nodes)
+		return n, readable(s, query.Scope{Cluster: query.ClusterName(n.Cluster), Node: n.Name}, nodes)
 	}
 	p := route.Problem(http.StatusBadRequest, "Which machine?", fmt.Sprintf("the answer has the GPUs of one machine, and %d are known", len(nodes)),
 		"Give the parameter node, and also cluster if several clusters have a node with this name.")

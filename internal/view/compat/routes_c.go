@@ -26,7 +26,7 @@ func routesC(reader view.Reader) []route.Route {
 			if err != nil {
 				return err
 			}
-			if err := query.Readable(s, scope(r), nodes); err != nil {
+			if err := readable(s, scope(r), nodes); err != nil {
 				return err
 			}
 			at, err := json.Marshal(s.Time)

@@ -95,7 +95,7 @@ func TestRoutesOfFormB(t *testing.T) {
 	requireJSON(t, `{"available": true, "gpu_count": 9, "pynvml_installed": true, "libraries": ["amdgpu", "nvml"]}`, body(t, get(t, s, "/gpu/info")))
 	requireJSON(t, `{"available": true, "gpu_count": 2, "pynvml_installed": false, "libraries": ["amdgpu"]}`,
 		body(t, get(t, s, "/gpu/info?cluster=lab")))
-	requireJSON(t, `{"available": false, "gpu_count": 0, "pynvml_installed": true, "libraries": ["nvml"]}`, body(t, get(t, s, "/gpu/info?node=empty")))
+	requireJSON(t, `{"available": false, "gpu_count": 0, "pynvml_installed": false, "libraries": []}`, body(t, get(t, s, "/gpu/info?node=empty")))
 	requireJSON(t, `{"available": false, "gpu_count": 0, "pynvml_installed": false, "libraries": []}`, body(t, get(t, s, "/gpu/info?node=unread")))
 	requireJSON(t, `{"available": false, "gpu_count": 0, "pynvml_installed": false, "libraries": []}`, body(t, get(t, &view.Snapshot{}, "/gpu/info")))
 
@@ -103,15 +103,12 @@ func TestRoutesOfFormB(t *testing.T) {
 	s.Nodes = []*view.Node{node(t, "prod", "n1")}
 	requireDocument(t, "form_b_metrics.json", body(t, get(t, s, "/gpu/metrics")))
 	requireDocument(t, "form_b_gpu.json", body(t, get(t, s, "/gpu/metrics/0")))
-	s.Nodes = []*view.Node{node(t, "prod", "empty")}
-	requireDocument(t, "form_b_empty.json", body(t, get(t, s, "/gpu/metrics")))
 }
 
 func TestRouteOfFormC(t *testing.T) {
 	s := viewtest.Snapshot()
 	requireDocument(t, "form_c_metrics.json", body(t, get(t, s, "/api/v1/monitoring/gpu-metrics")))
 	requireDocument(t, "form_c_workstation.json", body(t, get(t, s, "/api/v1/monitoring/gpu-metrics?cluster=-")))
-	requireJSON(t, `{"timestamp": "2026-11-22T12:00:00Z", "gpus": []}`, body(t, get(t, s, "/api/v1/monitoring/gpu-metrics?node=empty")))
 	head := ask(t, s, http.MethodHead, "/api/v1/monitoring/gpu-metrics")
 	assert.Equal(t, http.StatusOK, head.Code)
 	assert.Empty(t, head.Body.String())
@@ -155,14 +152,17 @@ func TestProblems(t *testing.T) {
 		{"/gpu/metrics?cluster=lab&node=n2", 404, "n2", ""},
 		{"/gpu/metrics?node=n1", 409, "n1", "lab/n1"},
 		{"/gpu/metrics?node=unread", 503, "", "timeout"},
+		{"/gpu/metrics?node=unread", 503, "", "a call was started and did not return"}, // the remedy
 		{"/gpu/metrics/0", 400, "6", "prod/n2"},
 		{"/gpu/metrics/0?node=unread", 503, "", "timeout"},
 		{"/gpu/metrics/7?cluster=prod&node=n1", 404, "7", ""},
-		{"/gpu/metrics/0?node=empty", 404, "0", ""},
+		{"/gpu/metrics?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
+		{"/gpu/metrics/0?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
 		{"/gpu/metrics/x?cluster=prod&node=n1", 404, "x", ""},
 		{"/api/v1/monitoring/gpu-metrics?cluster=nowhere", 404, "nowhere", ""},
 		{"/api/v1/monitoring/gpu-metrics?cluster=cpu", 400, "cpu", ""},
 		{"/api/v1/monitoring/gpu-metrics?node=unread", 503, "", "timeout"},
+		{"/api/v1/monitoring/gpu-metrics?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
 	} {
 		requireProblem(t, get(t, viewtest.Snapshot(), test.target), test.target, test.status, test.detail, test.more)
 	}

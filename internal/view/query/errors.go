@@ -38,7 +38,17 @@ func (e *NoGPUError) Error() string { return fmt.Sprintf("cluster %q has no GPU"
 
 // UnreadableError reports that no GPU can be read.
 type UnreadableError struct {
-	Reasons []string
+	Reasons []string // see Reasons
+}
+
+// Remedy says what to do about the first reason of a source; empty if there is none.
+func (e *UnreadableError) Remedy() string {
+	for _, reason := range e.Reasons {
+		if i := strings.LastIndex(reason, ": "); i >= 0 {
+			return remedyOfReason(reason[i+len(": "):])
+		}
+	}
+	return ""
 }
 
 func (e *UnreadableError) Error() string {

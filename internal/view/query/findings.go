@@ -52,7 +52,7 @@ func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
 		f.Remedy = "Check that the node runs, that its collector runs, and that it reaches this collector. The data of the node are old."
 		all = append(all, f)
 	}
-	if n.Missing != nil && *n.Missing > 0 {
+	if n.Missing != nil && *n.Missing > 0 && (len(n.GPUs) > 0 || len(all) == 0) { // otherwise the source that cannot be read is why
 		f := at
 		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although the PCI bus has or had them", *n.Missing)
 		f.Remedy = "Look for XID 79 or a failed probe in the kernel's log. A collector in a container needs all GPUs of the machine."

@@ -130,3 +130,18 @@ func TestEveryFaultAndReasonHasARemedy(t *testing.T) {
 		}
 	}
 }
+
+// Without the driver's library the GPUs of the bus are missing for that reason alone: one finding, with the remedy that fits.
+func TestFindingsWithoutLibrary(t *testing.T) {
+	n := &view.Node{
+		Name: "n", State: view.Live, Missing: new(2),
+		Sources: []view.Source{{Name: "amdgpu", Vendor: new("AMD"), Readable: true}, {Name: "nvml", Vendor: new("NVIDIA"), Reasons: []string{"library"}}},
+	}
+	all := Findings(&view.Snapshot{}, Scope{}, []*view.Node{n})
+	assert.Equal(t, []string{"warning unreadable /n/: nvml: library"}, found(all))
+	assert.Contains(t, all[0].Remedy, "Install the GPU driver")
+	assert.Contains(t, all[0].Remedy, "NVIDIA_VISIBLE_DEVICES=all")
+
+	n.GPUs = []*view.GPU{{ID: "g", Status: new("ok"), Vendor: new("AMD")}}
+	assert.Len(t, Findings(&view.Snapshot{}, Scope{}, []*view.Node{n}), 2, "a GPU of the vendor that can be read may be missing, too")
+}

@@ -59,6 +59,14 @@ func Readable(s *view.Snapshot, scope Scope, nodes []*view.Node) error {
 	return &UnreadableError{Reasons: reasons}
 }
 
+// Reads reports whether a source of a node can be read and has a GPU there. A source that finds no GPU of its vendor has nothing to read,
+// and may not have the driver or the tool either.
+func Reads(n *view.Node, source *view.Source) bool {
+	return source.Readable && slices.ContainsFunc(n.GPUs, func(g *view.GPU) bool {
+		return source.Vendor == nil || g.Vendor != nil && *g.Vendor == *source.Vendor
+	})
+}
+
 // WasRead reports whether anything of a GPU was read. A GPU with a name and nothing else was not.
 func WasRead(g *view.GPU) bool {
 	return g.Status != nil || g.Memory.Total != nil || g.Utilization.General != nil || g.Power.Watts != nil || len(g.Temperatures) > 0

@@ -80,7 +80,8 @@ func remedyOfReason(reason string) string {
 	case "permission_denied":
 		return "Give the collector the right that its log names."
 	case "library":
-		return "Install the GPU driver on the node. During an update, wait for its end."
+		return "Install the GPU driver on the node. A container also needs it mounted by its runtime (runtime class nvidia, NVIDIA_VISIBLE_DEVICES=all, " +
+			"NVIDIA_DRIVER_CAPABILITIES=utility). During an update, wait for its end."
 	case "driver":
 		return "Load the kernel driver. After an update, reload the driver or reboot the node."
 	case "output":

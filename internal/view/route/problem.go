@@ -62,7 +62,8 @@ func AsProblem(err error) *ProblemError {
 		p.Reasons = noGPU.Reasons
 		return p
 	case errors.As(err, &unreadable):
-		p := Problem(http.StatusServiceUnavailable, "No GPU can be read", "no GPU of the requested nodes has a value", "Look in /api/v1/gpu/problems, which says what to do about each reason.")
+		p := Problem(http.StatusServiceUnavailable, "No GPU can be read", "no GPU of the requested nodes has a value",
+			strings.TrimSpace(unreadable.Remedy()+" Look in /api/v1/gpu/problems, which says what to do about each reason."))
 		p.Reasons = unreadable.Reasons
 		return p
 	}

@@ -72,7 +72,7 @@ function Body({ n }: { n: Node }) {
           ]} />
         </Panel>
         <Panel title="Sources">
-          {n.sources.length === 0 ? <p class="empty">No source reports whether it can read.</p> : <Sources sources={n.sources} />}
+          {n.sources.length === 0 ? <p class="empty">No source reports whether it can read.</p> : <Sources n={n} />}
         </Panel>
       </div>
       <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
@@ -83,16 +83,21 @@ function Body({ n }: { n: Node }) {
   );
 }
 
-export function Sources({ sources }: { sources: Source[] }) {
+function Sources({ n }: { n: Node }) {
   return (
     <ul class="plain">
-      {sources.map((s) => (
-        <li key={s.name + s.vendor}>
-          <Icon name={s.readable ? "ok" : "failed"} /> {s.name}{s.vendor && ` (${s.vendor})`}: {s.readable ? "readable" : `cannot be read: ${s.reasons.map(words).join(", ") || "no reason given"}`}
-        </li>
-      ))}
+      {n.sources.map((s) => {
+        const [icon, state] = sourceState(n, s);
+        return <li key={s.name + s.vendor}><Icon name={icon} /> {s.name}{s.vendor && ` (${s.vendor})`}: {state}</li>;
+      })}
     </ul>
   );
+}
+
+/** sourceState returns the sign and the words of a source. One that finds no GPU of its vendor reads nothing: its driver may be missing, too. */
+function sourceState(n: Node, s: Source): [string, string] {
+  if (!s.readable) return ["failed", `cannot be read: ${s.reasons.map(words).join(", ") || "no reason given"}`];
+  return n.gpus.some((g) => !s.vendor || g.vendor === s.vendor) ? ["ok", "readable"] : ["info", "no GPU found"];
 }
 
 function Unreadable({ sources }: { sources: Source[] }) {
