@@ -57,6 +57,9 @@ func (s *Section) addSource(n *gpu.Node, failed State) {
 		}
 	}
 	gpus := "GPUs: " + cmp.Or(strings.Join(counts, ", "), "their number is unknown")
+	if failed == Absent && onBus(n) == gpu.Some[int64](0) {
+		gpus = "no GPU of this vendor on the PCI bus"
+	}
 	if n.Failure != nil {
 		s.add(failed, "source", gpus+"; "+n.Failure.Error())
 		s.Checks[len(s.Checks)-1].Reason = record.FailureName(n.Failure.Reason)
@@ -72,6 +75,16 @@ func (s *Section) addSource(n *gpu.Node, failed State) {
 		}
 	}
 	s.add(state, "source", gpus)
+}
+
+// onBus is the number of GPUs on the PCI bus that the source does not read; absent if the bus could not be listed.
+func onBus(n *gpu.Node) gpu.Opt[int64] {
+	missing, _ := n.Presence[gpu.Missing].Get()
+	unmanaged, listed := n.Presence[gpu.Unmanaged].Get()
+	if !listed {
+		return gpu.Opt[int64]{}
+	}
+	return gpu.Some(missing + unmanaged)
 }
 
 // addDevice says what a device is, and what is wrong with it. Only a device that was not read, or that has failed, is a failure here: other

@@ -32,6 +32,11 @@ type answer struct {
 	reasons []string // sources that cannot read
 }
 
+// foundNone reports whether there is no GPU, although no source says that it cannot read.
+func (a *answer) foundNone() bool {
+	return (a.summary == nil || a.summary.GPUs == 0) && len(a.reasons) == 0
+}
+
 // ask reads what a question needs.
 func ask(ctx context.Context, c *client.Client, p *pane, q question, now func() time.Time) answer {
 	a := answer{question: q}

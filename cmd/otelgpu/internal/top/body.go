@@ -68,12 +68,17 @@ func (m *model) hidden(h heading) bool {
 	}
 }
 
+// noGPUFound says that the sources can be read and find no GPU.
+const noGPUFound = "no GPU was found; otelgpu doctor on the machine says what is missing"
+
 // notes say which rows are not shown.
 func (m *model) notes(shown int) []line {
 	t := &m.answer.table
 	var notes []line
 	add := func(text string) { notes = append(notes, line{{text: text, look: look{level: columns.Faint}}}) }
 	switch {
+	case len(t.rows) == 0 && m.answer.foundNone():
+		add(noGPUFound)
 	case len(t.rows) == 0:
 		add("nothing to show")
 	case t.total > len(t.rows):

@@ -51,6 +51,9 @@ func (m *model) print(out io.Writer) error {
 		}
 	}
 	b.WriteString("\n" + display.Table(titles, rights, rows))
+	if a.foundNone() {
+		b.WriteString(noGPUFound + "\n")
+	}
 	if more := a.table.total - len(rows); more > 0 {
 		fmt.Fprintf(&b, "%d more; otelgpu get gpus --all prints all\n", more)
 	}
