@@ -74,5 +74,5 @@ func checkExecutable(path string) error {
 	case !mayExecute(info.Mode()):
 		return fmt.Errorf("%s is not executable", path)
 	}
-	return checkSafe(path)
+	return CheckSafe(path)
 }

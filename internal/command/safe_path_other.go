@@ -5,5 +5,5 @@
 
 package command
 
-// checkSafe accepts every path: owners and modes are those of Linux and macOS.
-func checkSafe(string) error { return nil }
+// CheckSafe accepts every path: owners and modes are those of Linux and macOS.
+func CheckSafe(string) error { return nil }

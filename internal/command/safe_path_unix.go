@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// checkSafe returns an error where someone else than root and the collector's user could replace the tool: where a folder of its
+// CheckSafe returns an error if someone else than root and the collector's user could replace a tool or a library: if a folder of its
 // path, or of the path to which symbolic links lead, belongs to another user or is writable by others. In a sticky folder of root,
 // such as /tmp, nobody can replace what belongs to another.
-func checkSafe(path string) error {
+func CheckSafe(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -48,10 +48,10 @@ func checkOwner(path string, folder bool) error {
 	}
 	switch {
 	case owner != 0 && int(owner) != os.Geteuid():
-		return fmt.Errorf("%s belongs to user %d, who could replace the tool; it must belong to root or to the collector's user", path, owner)
+		return fmt.Errorf("%s belongs to user %d, who could replace the file; it must belong to root or to the collector's user", path, owner)
 	case info.Mode().Perm()&0o022 == 0, folder && owner == 0 && info.Mode()&fs.ModeSticky != 0:
 		return nil
 	default:
-		return fmt.Errorf("%s is writable by others (%s), who could replace the tool; run chmod go-w on it", path, info.Mode().Perm())
+		return fmt.Errorf("%s is writable by others (%s), who could replace the file; run chmod go-w on it", path, info.Mode().Perm())
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/dl"
+
+	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
 const libraryName = "libnvidia-ml.so.1"
@@ -98,10 +100,14 @@ func (l *Loader) load(path string) (*Library, error) {
 	return lib, nil
 }
 
-// check returns an error where the file that the loader would map could end the process.
+// check returns an error if the file that the loader would map could end the process, or if others than root and the collector's user could
+// replace it.
 func (l *Loader) check(path string) error {
 	if !strings.Contains(path, "/") {
 		return defaultSearch.check(&l.files, path)
+	}
+	if err := command.CheckSafe(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if err := l.files.check(path); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOtherABI) {
 		return err

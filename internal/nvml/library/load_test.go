@@ -7,6 +7,8 @@ package library
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -46,4 +48,24 @@ func TestLibraryThatIsNotFound(t *testing.T) {
 	assert.Equal(t, FunctionNotFound, code)
 	_, code = (&ProcessSampleList{}).Read(Device{list: h}, MIGHandle, 0)
 	assert.Equal(t, FunctionNotFound, code)
+}
+
+// A library that others could replace is not loaded, as a tool is not run.
+func TestUnsafeLibrary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), libraryName)
+	require.NoError(t, os.WriteFile(path, []byte("this is no library"), 0o600))
+	for what, unsafe := range map[string]string{"the library": path, "its folder": filepath.Dir(path)} {
+		t.Run(what, func(t *testing.T) {
+			before, err := os.Stat(unsafe)
+			require.NoError(t, err)
+			require.NoError(t, os.Chmod(unsafe, before.Mode().Perm()|0o022))
+			_, err = new(Loader).Load(path)
+			require.ErrorContains(t, err, unsafe+" is writable by others")
+			require.ErrorContains(t, err, "run chmod go-w on it")
+			require.NoError(t, os.Chmod(unsafe, before.Mode().Perm()))
+			_, err = new(Loader).Load(path)
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "is writable by others")
+		})
+	}
 }
