@@ -34,7 +34,7 @@ type ClusterRead struct {
 	Failure   *gpu.Failure // why the API server, or a file of the configuration, cannot be read
 
 	Examined *kubeexec.Examined // of kubernetes_exec
-	Size     *gpu.Cluster  // of kubernetes_cluster, where it was listed
+	Size     *gpu.Cluster       // of kubernetes_cluster, where it was listed
 	Problems []gpu.Problem      // what else could not be read
 }
 

@@ -25,13 +25,13 @@ type Reading struct {
 type Verdict uint8
 
 const (
-	// Continued: the counter goes on.
+	// Continued means that the counter goes on.
 	Continued Verdict = iota
-	// Wrapped: it goes on, and has started at 0 again because it has no more bits.
+	// Wrapped means that the counter goes on, and has started at 0 again because it has no more bits.
 	Wrapped
-	// Reset: it was reset before the read whose doubtful value this one confirms.
+	// Reset means that the counter was reset before the read whose doubtful value this one confirms.
 	Reset
-	// Doubtful: the value may be wrong. Only the next read can tell.
+	// Doubtful means that the value may be wrong. Only the next read can tell.
 	Doubtful
 )
 

@@ -96,8 +96,9 @@ func TestECCLocations(t *testing.T) {
 			errors(gpu.LocationMicrocontroller, gpu.ErrorUncorrected, 6), errors(gpu.LocationPCIe, gpu.ErrorUncorrected, 5),
 			errors(gpu.LocationOther, gpu.ErrorUncorrected, 7),
 		}},
-		"no fields": {"board = h100\n" + drams + "[fault f]\nfield = 22, 23\nreturn = NOT_SUPPORTED", append(
-			[]gpu.LocationErrors{errors(gpu.LocationDRAM, gpu.ErrorCorrected, 1), errors(gpu.LocationDRAM, gpu.ErrorUncorrected, 2)}, idle...),
+		"no fields": {
+			"board = h100\n" + drams + "[fault f]\nfield = 22, 23\nreturn = NOT_SUPPORTED", append(
+				[]gpu.LocationErrors{errors(gpu.LocationDRAM, gpu.ErrorCorrected, 1), errors(gpu.LocationDRAM, gpu.ErrorUncorrected, 2)}, idle...),
 		},
 		"volta": {"board = turing\n" + drams + "ecc.aggregate.corrected.l1 = 3\necc.aggregate.uncorrected.l1 = 4\necc.aggregate.corrected.l2 = 5\n" +
 			"ecc.aggregate.uncorrected.l2 = 6\necc.aggregate.corrected.register = 7\necc.aggregate.uncorrected.register = 8\nfield.26 = 9\nfield.28 = 10\n", []gpu.LocationErrors{
