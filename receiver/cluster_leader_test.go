@@ -35,7 +35,7 @@ type replica struct {
 func newReplica(t *testing.T, client *fake.Clientset) *replica {
 	t.Helper()
 	cfg, err := loadMap(map[string]any{
-		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"collection_interval": "100ms", "initial_delay": "1ms", "timeout": "100ms",
 		"scrapers": map[string]any{"kubernetes_cluster": map[string]any{"leader_election": map[string]any{"lease_namespace": "collectors"}}},
 	})
 	require.NoError(t, err)

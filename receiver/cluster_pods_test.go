@@ -78,7 +78,7 @@ func (r *clusterRig) start(t *testing.T) {
 func (r *clusterRig) send(t *testing.T) (*Config, receiver.Settings) {
 	t.Helper()
 	cfg, err := loadMap(map[string]any{
-		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"collection_interval": "100ms", "initial_delay": "1ms", "timeout": "100ms",
 		"scrapers": map[string]any{"kubernetes_cluster": r.scraper}, "attribution": map[string]any{"cluster_name": "prod"},
 	})
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func TestClusterView(t *testing.T) {
 	)
 	cfg := createDefaultConfig().(*Config)
 	conf := confmap.NewFromStringMap(map[string]any{
-		"collection_interval": "20ms", "initial_delay": "1ms", "timeout": "20ms",
+		"collection_interval": "100ms", "initial_delay": "1ms", "timeout": "100ms",
 		"scrapers":    map[string]any{"kubernetes_cluster": nil},
 		"attribution": map[string]any{"cluster_name": "prod"},
 	})

@@ -15,7 +15,7 @@ type Check struct {
 	doubt Reading // the last read, if it is in doubt
 }
 
-// Reading is a value of a counter and when it was read. The zero Reading is none.
+// Reading is a value of a counter and the time of its read. The zero Reading means that the counter was not read.
 type Reading struct {
 	Value float64
 	At    time.Time
@@ -38,30 +38,30 @@ const (
 // Unlimited is the maxRate of a counter that can rise by any amount in no time.
 var Unlimited = math.Inf(1)
 
-// leastTime is the least time that two reads are taken to be apart. The time of a read is not that of the counter to less than that.
-const leastTime = time.Second
+// minElapsed is the least time between two reads: the counter is not read at exactly the time of the read.
+const minElapsed = time.Second
 
-// mostRise returns the most that a counter can rise in a time. A negative time is that of a clock that was set back, and tells nothing.
-func mostRise(maxRate float64, elapsed time.Duration) float64 {
+// maxRise returns the most that a counter can rise in a time. The time is negative if the clock was set back, and then says nothing.
+func maxRise(maxRate float64, elapsed time.Duration) float64 {
 	if elapsed < 0 {
 		return Unlimited
 	}
-	return maxRate * max(elapsed, leastTime).Seconds()
+	return maxRate * max(elapsed, minElapsed).Seconds()
 }
 
 // Next takes a read. maxRate is the most that the counter can rise in a second. It wraps at wrapsAt; 0: it does not wrap. reset is the first
 // read after a reset.
 func (c *Check) Next(now Reading, maxRate, wrapsAt float64) (v Verdict, reset Reading) {
 	last, doubt := c.last, c.doubt
-	most := mostRise(maxRate, now.At.Sub(last.At))
+	limit := maxRise(maxRate, now.At.Sub(last.At))
 	switch grown := now.Value - last.Value; {
-	case last.At.IsZero(), grown >= 0 && grown <= most:
+	case last.At.IsZero(), grown >= 0 && grown <= limit:
 		v = Continued
 	case !doubt.At.IsZero() && doubt.leadsTo(now, last, maxRate):
 		if doubt.Value < last.Value {
 			v, reset = Reset, doubt
 		}
-	case grown < 0 && max(now.Value, last.Value, most) < wrapsAt && grown+wrapsAt <= most:
+	case grown < 0 && max(now.Value, last.Value, limit) < wrapsAt && grown+wrapsAt <= limit:
 		v = Wrapped
 	default:
 		c.doubt = now
@@ -75,5 +75,5 @@ func (c *Check) Next(now Reading, maxRate, wrapsAt float64) (v Verdict, reset Re
 // difference that the doubt is about: a counter that is faster than we know is not doubted for good.
 func (r Reading) leadsTo(now, last Reading, maxRate float64) bool {
 	grown := now.Value - r.Value
-	return grown >= 0 && grown <= max(mostRise(maxRate, now.At.Sub(r.At)), math.Abs(r.Value-last.Value))
+	return grown >= 0 && grown <= max(maxRise(maxRate, now.At.Sub(r.At)), math.Abs(r.Value-last.Value))
 }

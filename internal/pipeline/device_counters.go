@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// mostPower is more than any GPU draws, in watts: for energy if no power limit was read.
-	mostPower = 10_000
-	// mostThrottled is how much longer than the time between two reads a GPU can seem to have been throttled: the counter is not read at
+	// maxPower is more than any GPU draws, in watts: for energy if no power limit was read.
+	maxPower = 10_000
+	// maxThrottled is how much longer than the time between two reads a GPU can seem to have been throttled: the counter is not read at
 	// exactly the time of the read.
-	mostThrottled = 1.5
+	maxThrottled = 1.5
 	// forgetCounters is how long what is known of a counter is kept while it is not read.
 	forgetCounters = time.Hour
 )
@@ -101,9 +101,9 @@ func (c *deviceCounters) check(node *gpu.Node) {
 // check takes the doubtful totals out of a device.
 func (c *countersOf) check(d *gpu.Device) {
 	c.setLimit(&d.Power)
-	checkTotal(c, totalKey{quantity: quantityEnergy}, &d.Energy, counter.MaxPower(c.limit.Or(gpu.Some(float64(mostPower)))))
+	checkTotal(c, totalKey{quantity: quantityEnergy}, &d.Energy, counter.MaxPower(c.limit.Or(gpu.Some(float64(maxPower)))))
 	for reason := range d.Throttle {
-		checkTotal(c, totalKey{quantity: quantityThrottleTime, a: reason}, &d.Throttle[reason].Time, mostThrottled)
+		checkTotal(c, totalKey{quantity: quantityThrottleTime, a: reason}, &d.Throttle[reason].Time, maxThrottled)
 	}
 	c.checkPCIe(&d.PCIe)
 	c.checkInterconnect(&d.Interconnect)

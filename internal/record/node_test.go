@@ -48,6 +48,7 @@ func fullNode() *gpu.Node {
 			Name: "node-a", NodeName: "node-a", ClusterName: "prod", Labels: map[string]string{"k8s.node.label.pool": "gpu"},
 		},
 		Source:        "nvml",
+		OtherDriver:   true,
 		Vendor:        gpu.NVIDIA,
 		Time:          readAt,
 		Failure:       &gpu.Failure{Reason: gpu.FailureTimeout, Err: errors.New("nvmlInit has not returned")},
