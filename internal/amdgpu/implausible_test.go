@@ -77,7 +77,7 @@ func TestMilliwatts(t *testing.T) {
 		m.Cards[0].Readings.Instant = microwatts
 		_, source, _ := simulate(t, m, withoutProcesses)
 		d := &read(t, source).Devices[0]
-		assert.Equal(t, want, d.Power.Draw)
-		assert.Equal(t, want, d.Power.Instant)
+		assert.Equal(t, want, d.Power.Module)
+		assert.Equal(t, want.Known(), d.Power.Draw.Known())
 	}
 }

@@ -47,7 +47,7 @@ func TestSwitchedOff(t *testing.T) {
 		gpu.GroupTemperatureLimits: {"hwmon/*/temp*_crit", "hwmon/*/temp*_emergency"},
 		gpu.GroupPower:             {"hwmon/*/power1_average", "gpu_metrics"},
 		gpu.GroupPowerDetail:       {"hwmon/*/power1_input", "gpu_metrics"},
-		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap", "hwmon/*/power1_cap_*"},
+		gpu.GroupPowerLimit:        {"hwmon/*/power1_cap", "hwmon/*/power1_cap_*", "gpu_metrics"}, // is it an APU?
 		gpu.GroupEnergy:            {"hwmon/*/energy1_input", "hwmon/*/power1_cap_max", "gpu_metrics"},
 		gpu.GroupClocks:            {"hwmon/*/freq*_input", "pp_dpm_vclk", "gpu_metrics"},
 		gpu.GroupClockLimits:       {"pp_dpm_*clk"},

@@ -77,7 +77,8 @@ func readTemperature(r record, d *gpu.Device) {
 	d.Temperature[gpu.SensorMemory] = memory
 }
 
-// readPower reads the power of the package. socket_power is the average or the instantaneous power, whichever the device has.
+// readPower reads the power of the package, which on an APU has the CPU in it. socket_power is the average or the instantaneous power,
+// whichever the device has.
 func readPower(r record, d *gpu.Device) {
 	d.Power.Instant = smitext.Quantity(r.first("current_socket_power"), smitext.Watts, "W")
 	d.Power.Draw = smitext.Quantity(r.first("average_socket_power", "socket_power"), smitext.Watts, "W").Or(d.Power.Instant)

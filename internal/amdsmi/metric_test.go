@@ -163,6 +163,22 @@ func TestErrorsInsteadOfReadings(t *testing.T) {
 	}
 }
 
+// TestPowerOfAPU: amd-smi prints the power and the limits of the package, which on an APU has the CPU in it.
+func TestPowerOfAPU(t *testing.T) {
+	t.Parallel()
+	board := gpu.Power{Draw: gpu.Some(9.0)}
+	board.Limit[gpu.LimitEnforced] = gpu.Some(28.0)
+	for technology, want := range map[string]gpu.Power{"LPDDR5": {Module: gpu.Some(9.0)}, "GDDR6": board} {
+		tool := smitest.StaticTool(map[string]string{
+			"version": `[{"amdsmi_library_version": "27.0.0"}]`,
+			"list":    `[{"gpu": 0, "bdf": "0000:c4:00.0", "hip_uuid": "GPU-000000000000000c"}]`,
+			"static":  `[{"gpu": 0, "vram": {"type": "` + technology + `"}, "limit": {"socket_power": {"value": 28, "unit": "W"}}}]`,
+			"metric":  `[{"gpu": 0, "power": {"socket_power": {"value": 9, "unit": "W"}}}]`,
+		})
+		assert.Equal(t, want, smitest.Read(t, newTestSource(tool)).Devices[0].Power, technology)
+	}
+}
+
 func TestEnergyWraps(t *testing.T) {
 	t.Parallel()
 	shown := 0.0

@@ -72,6 +72,9 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	each(metrics, func(r record, e *smidevice.Listed) {
 		e.Shares = readMetric(r, &e.Device)
 		readDetails(r, b.want, &e.Device)
+		if static[e.Number].unified {
+			e.Device.Power = gpu.Power{Module: e.Device.Power.Draw} // of the package, with the CPU
+		}
 		if static[e.Number].withoutRAS {
 			dropZeroErrors(&e.Device)
 		}

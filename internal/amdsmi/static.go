@@ -103,6 +103,9 @@ func staticOf(r record) staticInfo {
 	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.at("vram", "size"), smitext.Bytes, "MB"))
 	smidevice.CorrectMemory(&s.device.Memory)
 	s.limits(r.section("limit"))
+	if s.unified {
+		s.device.Power = gpu.Power{} // the limits are those of the package
+	}
 	return s
 }
 

@@ -79,7 +79,7 @@ func APU() *Machine {
 	r.Speed, r.MaxSpeed, r.Width, r.MaxWidth = "16.0 GT/s PCIe", "16.0 GT/s PCIe", 16, 16
 	table := Blank(&MetricsV2x3{}, 2, 3)
 	table.Gfx, table.Soc, table.GfxActivity, table.SystemClock = 4300, 4100, 900, 1_000_000_000_000
-	table.Clocks2.SocketPower = 11000
+	table.Clocks2.SocketPower, table.Clocks2.GfxPower = 11000, 2900
 	table.GfxClk, table.UClk, table.VClk, table.DClk, table.FClk, table.SocClk = 800, 1000, 400, 400, 1400, 600
 	table.Throttle, table.IndependentThrottle = 0, 0
 	c.Metrics = table

@@ -153,7 +153,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	if want.Has(gpu.GroupVoltage) {
 		readVoltages(r, s, table, d)
 	}
-	readPower(r, want, s, table, d)
+	readPower(r, want, s, table, g.revision.APU(), d)
 	if want.Has(gpu.GroupEnergy) {
 		d.Energy = g.energy.read(r, s, table, d, in.Now)
 	}

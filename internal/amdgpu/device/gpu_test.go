@@ -60,6 +60,37 @@ func TestReadMachines(t *testing.T) {
 	}
 }
 
+// TestPowerOfAPU: the sensors and the limits of an APU are those of the package with the CPU. The table has the power of the GPU.
+func TestPowerOfAPU(t *testing.T) {
+	draw, whole := gpu.Some(1.536), gpu.Some(9.087)
+	v3 := amdgpusim.Blank(&amdgpusim.MetricsV3x0{}, 3, 0)
+	v3.GfxPower, v3.AllCorePower = 1536, 2499
+	none := amdgpusim.Blank(&amdgpusim.MetricsV3x0{}, 3, 0)
+	for name, tt := range map[string]struct {
+		table any
+		want  gpu.Group
+		power gpu.Power
+	}{
+		"both":             {v3, gpu.GroupAll, gpu.Power{Draw: draw, Module: whole}},
+		"the GPU's alone":  {v3, gpu.GroupPower, gpu.Power{Draw: draw}},
+		"the package's":    {v3, gpu.GroupPowerDetail, gpu.Power{Module: whole}},
+		"limits":           {v3, gpu.GroupPowerLimit, gpu.Power{}},
+		"without a part":   {none, gpu.GroupAll, gpu.Power{Module: whole}},
+		"of a new content": {amdgpusim.Blank(&amdgpusim.MetricsV3x0{}, 3, 9), gpu.GroupAll, gpu.Power{Module: whole}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := amdgpusim.APU()
+			m.Cards[0].Metrics = tt.table
+			m.Cards[0].Readings.Instant, m.Cards[0].Readings.Cap, m.Cards[0].Readings.CapMax = 9_087_000, 28_000_000, 54_000_000
+			_, g, in := first(t, m)
+			g.cfg.Want = tt.want
+			for range 2 {
+				assert.Equal(t, tt.power, g.Read(in).Device.Power)
+			}
+		})
+	}
+}
+
 func TestGone(t *testing.T) {
 	_, g, in := first(t, amdgpusim.MI100())
 	in.Card.Device += "-other"

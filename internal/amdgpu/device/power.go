@@ -11,7 +11,11 @@ import (
 
 const leastPower = 0.3 // W, of a GPU that is awake
 
-func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
+func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, apu bool, d *gpu.Device) {
+	if apu {
+		readAPUPower(r, want, s, table, d)
+		return
+	}
 	if want.Has(gpu.GroupPowerLimit) {
 		d.Power.Limit[gpu.LimitEnforced] = r.scaled("power limit", s.file("power1_cap"), micro, plausible.PowerLimit)
 		d.Power.Limit[gpu.LimitMax] = r.scaled("highest power limit", s.file("power1_cap_max"), micro, plausible.PowerLimit)
@@ -19,6 +23,21 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d 
 		d.Power.Limit[gpu.LimitDefault] = r.scaled("default power limit", s.file("power1_cap_default"), micro, plausible.PowerLimit)
 	}
 	d.Power.Draw, d.Power.Instant = readDraw(r, want, s, table)
+}
+
+// readAPUPower reads the power of an APU. What its sensors measure is the package with the CPU, and the limits are those of the package.
+// Only the table has the power of the GPU.
+func readAPUPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
+	if !want.Has(gpu.GroupPower | gpu.GroupPowerDetail) {
+		return
+	}
+	whole, _ := readDraw(r, gpu.GroupPower, s, table)
+	if want.Has(gpu.GroupPowerDetail) {
+		d.Power.Module = whole
+	}
+	if want.Has(gpu.GroupPower) {
+		d.Power.Draw = table.GFXPower(whole)
+	}
 }
 
 // readDraw returns what the GPU draws, where it is wanted.

@@ -15,10 +15,13 @@ const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.Group
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupPCIeLink |
 	gpu.GroupPCIeReplay | gpu.GroupPCIeDetail | xgmiGroups | gpu.GroupXCCUtilization | gpu.GroupTemperatureDetail | gpu.GroupVoltage
 
+// kindGroups are the quantities that mean something else on an APU.
+const kindGroups = gpu.GroupProcesses | gpu.GroupPowerDetail | gpu.GroupPowerLimit
+
 // readTable reads the gpu_metrics table where it is wanted, and reports whether the driver gave one. The table is empty where it
-// could not be decoded. For processes its revision is wanted, which shows an APU: known is that of an earlier read.
+// could not be decoded. For kindGroups its revision is wanted, which shows an APU: known is that of an earlier read.
 func readTable(r *reader, cfg Config, known gpumetrics.Revision) (gpumetrics.Table, bool) {
-	kind := cfg.Want.Has(gpu.GroupProcesses) && known == gpumetrics.Revision{}
+	kind := cfg.Want.Has(kindGroups) && known == gpumetrics.Revision{}
 	if !kind && !cfg.Want.Has(tableGroups) {
 		return gpumetrics.Table{}, false
 	}

@@ -28,7 +28,7 @@ func TestWanted(t *testing.T) {
 		"vcn_busy_percent":   {amdgpusim.APU, gpu.GroupMediaUtilization, func(d *gpu.Device) bool { return d.Utilization[gpu.TaskMedia].Known() }},
 		"gpu_vram_bad_pages": {amdgpusim.MI300XCPX, gpu.GroupRemappedRows, func(d *gpu.Device) bool { return d.RetiredPages.BadLimit.Known() }},
 		// One file that several groups need.
-		"gpu_metrics": {amdgpusim.MI300XCPX, tableGroups | gpu.GroupProcesses, func(d *gpu.Device) bool { return len(d.XCCUtilization) > 0 }},
+		"gpu_metrics": {amdgpusim.MI300XCPX, tableGroups | kindGroups, func(d *gpu.Device) bool { return len(d.XCCUtilization) > 0 }},
 	} {
 		t.Run(file, func(t *testing.T) {
 			for want, wanted := range map[gpu.Group]bool{gpu.GroupAll: true, tt.groups: true, gpu.GroupAll &^ tt.groups: false, 0: false} {

@@ -28,7 +28,7 @@ type Decoder struct {
 // NewDecoder returns a decoder of all known revisions.
 func NewDecoder() *Decoder { return &Decoder{layouts: newLayouts(), partition: newPartitionLayout()} }
 
-// Decode decodes a table. The error wraps ErrRevision or ErrFormat.
+// Decode decodes a table. The error wraps ErrRevision or ErrFormat; with ErrRevision the table has its revision alone.
 func (d *Decoder) Decode(text []byte) (Table, error) {
 	revision, text, err := header("gpu_metrics", text)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Decoder) Decode(text []byte) (Table, error) {
 	case known(d.layouts, revision):
 		return Table{}, fmt.Errorf("gpu_metrics %v: %d bytes is not a size of this revision: %w", revision, len(text), ErrFormat)
 	default:
-		return Table{}, fmt.Errorf("gpu_metrics %v: %w", revision, ErrRevision)
+		return t, fmt.Errorf("gpu_metrics %v: %w", revision, ErrRevision)
 	}
 }
 
@@ -93,6 +93,7 @@ func (t *Table) decodeSensors(f fields) {
 	t.Video = meanActivity(f.all(fieldVideo))
 	t.AveragePower = power(f.uint(fieldAveragePower, 0))
 	t.CurrentPower = power(f.uint(fieldCurrentPower, 0))
+	t.socketPower, t.gfxPower = f.uint(fieldSocketPower, 0), f.uint(fieldGFXPower, 0)
 	t.GFXClock = clock(highest(f.all(fieldGFXClock)))
 	t.MemoryClock = clock(highest(f.all(fieldMemoryClock)))
 	t.VideoClock = clock(highest(f.all(fieldVideoClock)))

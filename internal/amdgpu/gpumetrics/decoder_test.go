@@ -326,6 +326,31 @@ func TestUnifiedRevisions(t *testing.T) {
 	assert.Equal(t, gpu.Some[uint64](99), m.ClockCounter)
 }
 
+// TestGFXPower: tables 3.0 have mW. Tables 2.x have mW or W, which the power of the socket shows.
+func TestGFXPower(t *testing.T) {
+	power := func(table any, whole gpu.Opt[float64]) gpu.Opt[float64] {
+		m, err := NewDecoder().Decode(amdgpusim.Encode(table))
+		require.NoError(t, err)
+		return m.GFXPower(whole)
+	}
+	v3 := amdgpusim.Blank(&amdgpusim.MetricsV3x0{}, 3, 0)
+	assert.False(t, power(v3, gpu.Some(9.087)).Known())
+	v3.GfxPower, v3.AllCorePower = 1536, 2499
+	assert.Equal(t, gpu.Some(1.536), power(v3, gpu.Some(9.087)))
+	assert.Equal(t, gpu.Some(1.536), power(v3, gpu.Opt[float64]{}))
+
+	v2 := amdgpusim.Blank(&amdgpusim.MetricsV2x1{}, 2, 1)
+	v2.GfxPower = 585
+	assert.False(t, power(v2, gpu.Some(3.103)).Known(), "in no known unit")
+	v2.SocketPower = 2900
+	assert.Equal(t, gpu.Some(0.585), power(v2, gpu.Some(3.103)))
+	assert.False(t, power(v2, gpu.Opt[float64]{}).Known(), "in no known unit")
+	v2.SocketPower, v2.GfxPower = 16, 5
+	assert.Equal(t, gpu.Some(5.0), power(v2, gpu.Some(15.2)), "W")
+	v2.GfxPower = 0xffff
+	assert.False(t, power(v2, gpu.Some(15.2)).Known())
+}
+
 func TestRefusedTables(t *testing.T) {
 	good := amdgpusim.Encode(amdgpusim.Blank(&amdgpusim.MetricsV1x3{}, 1, 3))
 	longer := append(append([]byte{}, good...), 0)

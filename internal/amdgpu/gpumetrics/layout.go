@@ -26,6 +26,8 @@ const (
 	fieldJPEG
 	fieldAveragePower
 	fieldCurrentPower
+	fieldSocketPower
+	fieldGFXPower
 	fieldEnergy
 	fieldClockCounter
 	fieldGFXClock

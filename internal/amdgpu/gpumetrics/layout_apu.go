@@ -3,8 +3,8 @@
 
 package gpumetrics
 
-// addAPU adds the revisions of APUs. Up to 2.3 the header does not say in which unit temperatures, activities and power are, and
-// the ASICs differ: only what is certain is taken. The plain files have the rest.
+// addAPU adds the revisions of APUs. Up to 2.4 the header does not say in which unit temperatures, activities and power are, and
+// the ASICs differ. Temperatures and activities are left to the plain files; Table.GFXPower finds out the unit of power.
 func addAPU(add func(format, content uint8, partition *layout, fields ...[]field)) {
 	add(2, 0, nil, []field{u64(fieldClockCounter)}, temperatures2(),
 		[]field{u16s(fieldNone, 2)}, power2(), clocks2(), []field{pad16(1)})
@@ -17,7 +17,7 @@ func addAPU(add func(format, content uint8, partition *layout, fields ...[]field
 		u16s(fieldNone, 2), u16s(fieldNone, 16), u16(fieldNone), // temperatures
 		u16(fieldGFXActivity), u16(fieldVideo), u16s(fieldNone, 8), u16s(fieldNone, 16), u16s(fieldNone, 4),
 		u64(fieldClockCounter),
-		u32(fieldNone), u16(fieldNone), u32(fieldNone), u32(fieldNone), u32(fieldNone), u32(fieldNone), // power
+		u32(fieldSocketPower), u16(fieldNone), u32(fieldNone), u32(fieldGFXPower), u32(fieldNone), u32(fieldNone),
 		u16s(fieldNone, 16), u16(fieldNone), u16s(fieldNone, 2),
 		u16(fieldGFXClock), u16s(fieldNone, 4), u16(fieldVideoClock), u16(fieldMemoryClock), u16(fieldNone),
 		u16s(fieldNone, 16), u16s(fieldNone, 2), // cores, limits
@@ -34,7 +34,10 @@ func head2() []field {
 	return append(temperatures2(), u16s(fieldNone, 2), u64(fieldClockCounter))
 }
 
-func power2() []field { return []field{u16s(fieldNone, 4), u16s(fieldNone, 8)} }
+// power2: the socket, CPU, SoC and GFX, then the cores.
+func power2() []field {
+	return []field{u16(fieldSocketPower), u16s(fieldNone, 2), u16(fieldGFXPower), u16s(fieldNone, 8)}
+}
 
 // clocks2: the averages of gfx, soc, u, f, v and d, then the current speeds; cores, caches; throttle status of the ASIC; fan.
 func clocks2() []field {

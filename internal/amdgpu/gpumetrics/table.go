@@ -58,6 +58,7 @@ type Table struct {
 	Video gpu.Opt[float64]
 
 	AveragePower, CurrentPower gpu.Opt[float64] // W
+	socketPower, gfxPower      gpu.Opt[uint64]  // of an APU, see GFXPower
 	Energy                     gpu.Opt[uint64]  // in a unit that the table does not tell (counter.EnergyUnit)
 	ClockCounter               gpu.Opt[uint64]  // ns, the driver's clock when the table was made
 
@@ -124,6 +125,28 @@ const (
 	LimiterThermalSoC
 	NumAPULimiters
 )
+
+// GFXPower returns the power of the GPU's part of an APU in W. Tables 2.x have mW or W, by the ASIC. Their power of the socket, which the
+// driver also gives in a known unit, shows which: whole is that in W.
+func (t *Table) GFXPower(whole gpu.Opt[float64]) gpu.Opt[float64] {
+	const milli, between = 1000, 30 // the two readings of the package are not of one moment
+	gfx, ok := t.gfxPower.Get()
+	if !ok {
+		return gpu.Opt[float64]{}
+	}
+	unit := 1.0 / milli
+	if t.Revision.Format == 2 {
+		socket, had := t.socketPower.Get()
+		watts, known := whole.Get()
+		if !had || !known || watts == 0 {
+			return gpu.Opt[float64]{}
+		}
+		if float64(socket) < between*watts {
+			unit = 1
+		}
+	}
+	return plausible.Power(float64(gfx) * unit)
+}
 
 // setLink sets the PCIe link from its speed in 0.1 GT/s and its lanes.
 func (t *Table) setLink(speed, width gpu.Opt[uint64]) {

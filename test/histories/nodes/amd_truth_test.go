@@ -114,7 +114,7 @@ func (c *amdGPU) reading(p *otlptest.Point, partition int) (float64, bool) {
 	case divided && partition >= 0:
 		return float64(c.Partitions[partition].Used), p.Metric == "hw.gpu.memory.usage"
 	case p.Metric == "hw.power":
-		return c.watts(), true
+		return c.watts(), !c.IsAPU // of the package
 	case p.Metric == "hw.gpu.memory.usage":
 		return float64(c.Readings.VRAMUsed), true
 	case p.Metric == "hw.gpu.utilization" && p.Attributes["hw.gpu.task"] == "general":
