@@ -164,6 +164,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	if want.Has(gpu.GroupFans | gpu.GroupFanSpeed) {
 		readFan(r, want, s, d)
+		dropContradicted(r, s, table, d)
 	}
 	readPCIe(r, want, table, d)
 	if want.Has(xgmiGroups) {

@@ -15,7 +15,7 @@ const maxSensorFiles = 1024
 
 // sensorGroups are the groups that need the files of the sensors.
 const sensorGroups = gpu.GroupTemperature | gpu.GroupTemperatureLimits | gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupPowerLimit |
-	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupFans | gpu.GroupFanSpeed | gpu.GroupVoltage
+	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupFans | gpu.GroupFanSpeed | gpu.GroupVoltage
 
 // sensors is where the sensors of a GPU are (hwmon). Names of files are relative to the GPU's directory.
 type sensors struct {

@@ -37,6 +37,50 @@ func setThrottleStatus(d *gpu.Device, status gpu.Opt[uint64]) {
 	}
 }
 
+// heatSensors are the sensors whose limits a reason is about.
+var heatSensors = map[gpu.ThrottleReason][]gpu.Sensor{
+	gpu.ThrottleThermalGPU:    {gpu.SensorEdge, gpu.SensorHotspot},
+	gpu.ThrottleThermalMemory: {gpu.SensorMemory},
+}
+
+// cool is how far below the limit each sensor is, in K, if heat cannot slow the GPU down. The firmware may begin somewhat below the limit.
+const cool = 35
+
+// dropContradicted drops what the status says of heat where the sensors contradict it. Some firmware sets bits of heat all the time: that of
+// an idle RX 7600S at 54 °C.
+func dropContradicted(r *reader, s sensors, table *gpumetrics.Table, d *gpu.Device) {
+	var heat *gpu.Device
+	for reason, which := range heatSensors {
+		if d.Throttle[reason].Active != gpu.Some(true) {
+			continue
+		}
+		if heat == nil {
+			heat = &gpu.Device{}
+			readTemperatures(r, gpu.GroupTemperature|gpu.GroupTemperatureLimits, s, table, heat)
+		}
+		if allCool(heat, which) {
+			d.Throttle[reason].Active = gpu.Opt[bool]{}
+		}
+	}
+}
+
+// allCool reports whether each of the sensors that a GPU has is far below its limit.
+func allCool(d *gpu.Device, which []gpu.Sensor) bool {
+	known := false
+	for _, sensor := range which {
+		celsius, ok := d.Temperature[sensor].Get()
+		if !ok {
+			continue
+		}
+		limit, limited := d.TemperatureLimit[sensor][gpu.LimitDegraded].Get()
+		if !limited || celsius > limit-cool {
+			return false
+		}
+		known = true
+	}
+	return known
+}
+
 var residencyReasons = [gpumetrics.NumResidencies]gpu.ThrottleReason{
 	gpumetrics.ResidencyProchot:       gpu.ThrottleThermalExtern,
 	gpumetrics.ResidencyPPT:           gpu.ThrottlePowerPPT,

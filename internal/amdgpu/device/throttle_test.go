@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/gpumetrics"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
 // TestThrottleBits: each bit belongs to exactly one reason.
@@ -37,6 +38,35 @@ func TestThrottleBits(t *testing.T) {
 	var d gpu.Device
 	setThrottleStatus(&d, gpu.Opt[uint64]{})
 	assert.Empty(t, d.Throttle)
+}
+
+// TestHeatOfACoolGPU: the firmware of an idle RX 7600S reports throttling by heat at 54 °C and 1 W.
+func TestHeatOfACoolGPU(t *testing.T) {
+	yes, no, unknown := gpu.Some(true), gpu.Some(false), gpu.Opt[bool]{}
+	for name, tt := range map[string]struct {
+		change       func(*amdgpusim.Readings)
+		core, memory gpu.Opt[bool]
+	}{
+		"cool":            {func(*amdgpusim.Readings) {}, unknown, unknown},
+		"hot spot":        {func(r *amdgpusim.Readings) { r.Junction = 101_000 }, yes, unknown},
+		"hot edge":        {func(r *amdgpusim.Readings) { r.Edge = 92_000 }, yes, unknown},
+		"hot memory":      {func(r *amdgpusim.Readings) { r.Memory = 96_000 }, unknown, yes},
+		"without a limit": {func(r *amdgpusim.Readings) { r.EdgeLimits.Critical, r.MemoryLimit.Critical = 0, 0 }, yes, yes},
+	} {
+		for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupThrottle} {
+			m := amdgpusim.Radeon()
+			c := m.Cards[0]
+			c.Readings.Edge, c.Readings.Junction, c.Readings.Memory, c.Readings.Average = 54_000, 57_000, 60_000, 1_000_000
+			tt.change(&c.Readings)
+			c.Metrics.(*amdgpusim.MetricsV1x3).IndependentThrottle = 1<<34 | 1<<35 | 1<<36
+			_, g, in := first(t, m)
+			g.cfg.Want = want
+			d := g.Read(in).Device
+			assert.Equal(t, tt.core, d.Throttle[gpu.ThrottleThermalGPU].Active, name)
+			assert.Equal(t, tt.memory, d.Throttle[gpu.ThrottleThermalMemory].Active, name)
+			assert.Equal(t, no, d.Throttle[gpu.ThrottleThermalVR].Active, name)
+		}
+	}
 }
 
 func residencyTable(seconds float64, checks, ppt uint64) *gpumetrics.Table {
