@@ -65,12 +65,18 @@ func TestSilentFirmware(t *testing.T) {
 
 // TestInvalidArguments: an invalid argument means that a GPU lacks a quantity. A GPU that has answered before, or that has none of its
 // quantities, is unreachable.
-func TestInvalidArguments(t *testing.T) {
+func TestInvalidArguments(t *testing.T) { testUnsupported(t, syscall.EINVAL) }
+
+// TestNotSupported: so does the answer that it is not supported, which the driver gives of a GPU whose firmware it does not reach.
+func TestNotSupported(t *testing.T) { testUnsupported(t, syscall.EOPNOTSUPP) }
+
+func testUnsupported(t *testing.T, answer error) {
+	t.Helper()
 	invalid := func(source *Source) {
 		first := source.readers[0].address
 		source.readFile = func(path string) ([]byte, error) {
 			if strings.Contains(path, first) {
-				return nil, syscall.EINVAL
+				return nil, answer
 			}
 			return sysfs.Read(path)
 		}
@@ -94,7 +100,7 @@ func TestInvalidArguments(t *testing.T) {
 				var err error
 				source, err = New(Config{RootPath: tree.Root}, test.want)
 				require.NoError(t, err)
-				source.readFile = func(string) ([]byte, error) { return nil, syscall.EINVAL }
+				source.readFile = func(string) ([]byte, error) { return nil, answer }
 			} else {
 				invalid(source)
 			}
@@ -106,13 +112,36 @@ func TestInvalidArguments(t *testing.T) {
 			}
 			require.Len(t, d.Faults, 1)
 			assert.Equal(t, gpu.FaultUnreachable, d.Faults[0].Type)
-			assert.Contains(t, d.Faults[0].Message, "invalid argument")
+			assert.Contains(t, d.Faults[0].Message, answer.Error())
 			assert.Nil(t, node.Failure, "the driver answers")
 			if test.answered {
 				assert.Empty(t, node.Devices[1].Faults)
 				assert.Equal(t, [3]int64{1, 1, 0}, presence(node))
 			}
 		})
+	}
+}
+
+// TestNoFiles: a GPU that the driver lists without a file of sensors, use or memory is unreachable, from the start or later.
+func TestNoFiles(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	id := read(t, source).Devices[0].ID
+	_, fresh, _ := simulate(t, amdgpusim.MI100(), withoutProcesses, func(c *Config) { c.RootPath = tree.Root })
+	first := source.readers[0].address
+	for name, s := range map[string]*Source{"later": source, "from the start": fresh} {
+		s.readFile = func(path string) ([]byte, error) {
+			file := filepath.Base(path)
+			if strings.Contains(path, first) && (asksGPU(file) || strings.HasPrefix(file, "mem_info_")) {
+				return nil, syscall.ENOENT
+			}
+			return sysfs.Read(path)
+		}
+		node := read(t, s)
+		require.Equal(t, id, node.Devices[0].ID, name)
+		require.Len(t, node.Devices[0].Faults, 1, name)
+		assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type, name)
+		assert.Empty(t, node.Devices[1].Faults, name)
+		assert.Equal(t, [3]int64{1, 1, 0}, presence(node), name)
 	}
 }
 

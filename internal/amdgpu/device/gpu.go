@@ -15,9 +15,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// leastInvalid is how many files of a GPU that has never answered must be an invalid argument for the GPU to be unreachable. By that
-// answer the driver says of up to three quantities that a GPU does not have them. A GPU has five or more files of sensors and use.
+// leastInvalid is how many files of a GPU that has never answered must be an invalid argument, or not supported, for the GPU to be
+// unreachable. By these answers the driver says of up to three quantities that a GPU does not have them. A GPU has five or more files of
+// sensors and use.
 const leastInvalid = 4
+
+// common are readings that every GPU has, besides its memory.
+const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
 
 // GPU reads one GPU. Only one read may run at a time.
 type GPU struct {
@@ -160,11 +164,11 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	readClocks(r, want, s, table, d)
 	if want.Has(gpu.GroupThrottle | gpu.GroupThrottleTime) {
 		setThrottleStatus(d, table.Throttle)
+		dropContradicted(r, s, table, d)
 		g.throttle.read(d, table, in.Now)
 	}
 	if want.Has(gpu.GroupFans | gpu.GroupFanSpeed) {
 		readFan(r, want, s, d)
-		dropContradicted(r, s, table, d)
 	}
 	readPCIe(r, want, table, d)
 	if want.Has(xgmiGroups) {
@@ -187,6 +191,9 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 		g.answered = true
 	case power == broken:
 		d.AddFault(gpu.FaultUnreachable, "the kernel could not wake it up (runtime power management); see the kernel's log")
+	case r.failed == 0 && r.invalid == 0 && g.cfg.Want.Has(common) && g.cfg.Want.Has(gpu.GroupMemory) &&
+		!d.Memory.Usage.Known() && !d.Memory.SystemUsage.Known():
+		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but has no reading of it, not even of its memory")
 	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < leastInvalid):
 		// It has none of the quantities that are wanted.
 	case readPowerState(r) == suspended:

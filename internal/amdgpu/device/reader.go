@@ -5,6 +5,7 @@ package device
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,7 +30,7 @@ type reader struct {
 	answered int   // could be read
 	failed   int   // could not be read, although the GPU has the quantity
 	denied   int   // of the failed ones: this process may not open them
-	invalid  int   // are an invalid argument: the GPU does not have the quantity, or it does not answer
+	invalid  int   // are an invalid argument or not supported: the GPU does not have the quantity, or it does not answer
 	lastErr  error // why the last of them could not be read
 }
 
@@ -88,10 +89,10 @@ func (r *reader) refuse(what, name string, err error) {
 // count counts a file that could not be read and for which the driver asks the GPU.
 func (r *reader) count(err, failure error) {
 	switch {
-	case errors.Is(err, syscall.EINVAL):
-		r.invalid++
-	case unsupported(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return
+	case unsupported(err):
+		r.invalid++
 	default:
 		r.failed++
 		if errors.Is(err, syscall.EACCES) { // the driver itself answers EPERM while it resets the GPU
