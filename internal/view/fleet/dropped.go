@@ -10,7 +10,7 @@ type drop uint8
 
 const (
 	dropForeign    drop = iota // points and log records that are not shown: of other receivers, or of metrics that the view does not have
-	dropInvalid                // points without a usable value, time or identity
+	dropInvalid                // points without a possible value, a time or an identity
 	dropUnknown                // points of a device without hw.gpu.info, or of no node
 	dropDuplicate              // points of a device that another node has
 	dropNodeLimit              // points of a node above Settings.MaxNodes
@@ -24,6 +24,7 @@ const (
 var dropNames = [drops]string{"foreign", "invalid", "unknown", "duplicate", "node_limit", "gpu_limit", "use_limit", "field_limit"}
 
 var dropMessages = [drops]string{
+	dropInvalid:    "Some points are invalid and not shown",
 	dropDuplicate:  "Two nodes report the same GPU",
 	dropNodeLimit:  "Some nodes are not shown",
 	dropGPULimit:   "Some GPUs are not shown",

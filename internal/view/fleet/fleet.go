@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
@@ -80,13 +81,14 @@ func (f *Fleet) ConsumeMetrics(metrics pmetric.Metrics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m := message{state: f.state, now: f.now(), changed: map[*node]change{}}
+	m.clock = pcommon.NewTimestampFromTime(f.at(m.now))
 	m.add(metrics)
 	if len(m.changed) == 0 {
 		return
 	}
 	f.generation++
 	for n, c := range m.changed {
-		n.advance(c, m.now)
+		n.advance(c, &m)
 		f.update(n, m.now)
 	}
 }

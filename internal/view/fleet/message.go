@@ -9,16 +9,16 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.uber.org/zap"
 )
-
-// largest is the largest value that a point may have. Nothing that GPUs have is near it, and sums stay numbers.
-const largest = 1e30
 
 // message is what one OTLP message changes.
 type message struct {
 	*state
 	now     time.Duration
+	clock   pcommon.Timestamp // now
 	changed map[*node]change
+	full    bool // there are too many nodes, and none of them is silent
 }
 
 // resource is a resource of a message.
@@ -32,6 +32,7 @@ type resource struct {
 type point struct {
 	*resource
 	metric
+	name       string // of the metric
 	attributes pcommon.Map
 	at         pcommon.Timestamp
 	value      float64 // ended where the series has ended
@@ -60,7 +61,7 @@ func (m *message) pass(message pmetric.Metrics, resources []resource, wanted fun
 				case !ok && wanted(ofNode): // once for both passes
 					m.dropped.add(dropForeign, points.Len())
 				case ok && wanted(known.of):
-					m.points(&resources[i], known, points, delta)
+					m.points(&resources[i], one.Name(), known, points, delta)
 				}
 			}
 		}
@@ -79,12 +80,17 @@ func numbers(m pmetric.Metric) (pmetric.NumberDataPointSlice, bool) {
 	}
 }
 
-func (m *message) points(r *resource, known metric, points pmetric.NumberDataPointSlice, delta bool) {
+func (m *message) points(r *resource, name string, known metric, points pmetric.NumberDataPointSlice, delta bool) {
 	for _, from := range points.All() {
-		p := point{resource: r, metric: known, attributes: from.Attributes(), at: from.Timestamp(), delta: delta}
-		var ok bool
-		if p.value, ok = valueOf(from); !ok || p.at == 0 || p.at > math.MaxInt64 {
-			m.dropped.add(dropInvalid, 1)
+		p := point{resource: r, metric: known, name: name, attributes: from.Attributes(), at: from.Timestamp(), value: ended, delta: delta}
+		if !from.Flags().NoRecordedValue() {
+			if p.value = valueOf(from); !known.have(p.value) {
+				m.invalid(&p, "the metric cannot have this value", zap.Float64("value", p.value))
+				continue
+			}
+		}
+		if p.at == 0 || p.at > math.MaxInt64 {
+			m.invalid(&p, "the point has no time")
 			continue
 		}
 		switch known.of {
@@ -98,17 +104,23 @@ func (m *message) points(r *resource, known metric, points pmetric.NumberDataPoi
 	}
 }
 
-// valueOf returns the value of a point. It reports false for a point without a number that means something.
-func valueOf(p pmetric.NumberDataPoint) (float64, bool) {
-	if p.Flags().NoRecordedValue() {
-		return ended, true
-	}
+// valueOf returns the value of a point, NaN if it has none.
+func valueOf(p pmetric.NumberDataPoint) float64 {
 	switch p.ValueType() {
 	case pmetric.NumberDataPointValueTypeInt:
-		return float64(p.IntValue()), true
+		return float64(p.IntValue())
 	case pmetric.NumberDataPointValueTypeDouble:
-		return p.DoubleValue(), math.Abs(p.DoubleValue()) <= largest // false for NaN
+		return p.DoubleValue()
 	default:
-		return 0, false
+		return math.NaN()
 	}
+}
+
+// invalid counts a point that says nothing. The log names who sent it, if the point does.
+func (m *message) invalid(p *point, reason string, fields ...zap.Field) {
+	key, ok := p.nodeKey()
+	if !ok {
+		key = nodeKey{}
+	}
+	m.dropped.add(dropInvalid, 1, key.fields(append(fields, zap.String("metric", p.name), zap.String("reason", reason))...)...)
 }

@@ -6,6 +6,7 @@ package fleet
 import (
 	"math"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -20,7 +21,7 @@ func (m *message) ofNode(p *point) {
 		m.dropped.add(dropUnknown, 1)
 		return
 	}
-	n := m.node(key, m.now)
+	n := m.node(key)
 	if n == nil {
 		return
 	}
@@ -35,10 +36,10 @@ func (m *message) identity(p *point) {
 	id := text(p.attributes, "hw.id")
 	key, ok := p.nodeKey()
 	if !ok || id == "" || !validName(id) {
-		m.dropped.add(dropInvalid, 1)
+		m.invalid(p, "the point names no node or no hw.id")
 		return
 	}
-	n := m.node(key, m.now)
+	n := m.node(key)
 	if n == nil {
 		return
 	}
@@ -56,6 +57,42 @@ func (m *message) identity(p *point) {
 		d.describe(p.attributes, m.texts)
 		m.describe(n, p)
 	}
+}
+
+// node returns a node that may be new. If there are too many, a silent one goes for it. It is nil if none is silent.
+func (m *message) node(key nodeKey) *node {
+	if n := m.nodes[key]; n != nil {
+		return n
+	}
+	if len(m.nodes) >= m.settings.MaxNodes && !m.removeSilent() {
+		m.dropped.add(dropNodeLimit, 1, key.fields(tooMany("nodes", "max_nodes", m.settings.MaxNodes)...)...)
+		return nil
+	}
+	key = nodeKey{*m.texts.share(key.cluster), *m.texts.share(key.name)}
+	n := &node{key: key, devices: map[string]*device{}, labels: map[string]string{}, seen: m.now}
+	m.texts.set(&n.cluster, key.cluster)
+	m.nodes[key] = n
+	return n
+}
+
+// removeSilent forgets the node that has been silent longest. It reports false if none is silent: two that send would otherwise remove
+// each other again and again.
+func (m *message) removeSilent() bool {
+	var longest *node
+	if !m.full { // else this message has looked already
+		for _, n := range m.nodes {
+			if _, sends := m.changed[n]; !sends && n.silent(m.now) && (longest == nil || n.seen < longest.seen) {
+				longest = n
+			}
+		}
+	}
+	if longest == nil {
+		m.full = true
+		return false
+	}
+	m.remove(longest)
+	m.changed[longest] = change{}
+	return true
 }
 
 // ofDevice adds a point of a device, or of what uses one.
@@ -85,7 +122,7 @@ func (m *message) ofDevice(p *point) {
 func (m *message) ofProcess(n *node, d *device, p *point) {
 	pid, ok := integer(p.attributes, "process.pid")
 	if !ok || pid < 0 {
-		m.dropped.add(dropInvalid, 1)
+		m.invalid(p, "the point has no process.pid")
 		return
 	}
 	of := d.processes[pid]
@@ -104,7 +141,7 @@ func (m *message) ofProcess(n *node, d *device, p *point) {
 func (m *message) ofContainer(n *node, d *device, p *point) {
 	key := containerKey(p.resource.attributes, p.attributes)
 	if key == "" || len(key) > 4*maxNameLength {
-		m.dropped.add(dropInvalid, 1)
+		m.invalid(p, "the point names no container, job or unit")
 		return
 	}
 	of := d.containers[key]
@@ -147,18 +184,34 @@ func (m *message) put(n *node, to *readings, p *point) bool {
 	if !math.IsNaN(p.value) {
 		c.latest = max(c.latest, p.at)
 	}
-	if p.id == sourceReadable || p.id == deviceInfo { // each read has them
+	if (p.id == sourceReadable || p.id == deviceInfo) && m.ahead(p.at) == n.ahead { // each read has them; a clock that is set is no read
 		c.step = max(c.step, step)
 	}
 	m.changed[n] = c
 	return true
 }
 
-// begin starts a node again whose clock was set back.
+// begin starts a node again whose clock was set back: the old times would hide the new ones.
 func (m *message) begin(n *node, p *point) {
-	if !math.IsNaN(p.value) && n.setBack(p.at, m.now) {
+	if !math.IsNaN(p.value) && m.setBack(n, p.at) {
 		m.reset(n)
+		n.settled = m.now + m.settings.GoneAfter
 	}
+}
+
+// setBack reports whether the clock of a node was set back, and a point would be ignored for it. That is so if the node was ahead of this
+// clock and the point is not, or if the node is silent and the point is too old. Of two collectors with different clocks, the one that is
+// ahead hides the other, instead of both hiding each other in turn: a node that was set back is not set back again for a while.
+func (m *message) setBack(n *node, at pcommon.Timestamp) bool {
+	if n.ahead && m.now >= n.settled && at < n.latest && at <= m.clock+pcommon.Timestamp(trustedClocks) {
+		return true
+	}
+	return n.silent(m.now) && at+pcommon.Timestamp(n.interval.silence()) < n.latest
+}
+
+// ahead reports whether a point is from a clock that is ahead of this one. The margin keeps a clock near the limit from being both in turn.
+func (m *message) ahead(at pcommon.Timestamp) bool {
+	return at > m.clock+2*pcommon.Timestamp(trustedClocks)
 }
 
 // describe notes what the resource has of a node.

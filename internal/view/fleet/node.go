@@ -23,6 +23,8 @@ type node struct {
 	latest   pcommon.Timestamp // of all points of the node that have a value
 	seen     time.Duration     // since the start of the fleet, when a message last changed something
 	interval interval
+	ahead    bool          // latest was ahead of this clock when it came
+	settled  time.Duration // since the start of the fleet, until when the clock is not taken to be set back again
 
 	shown *view.Node // as of the last message; nil for a cluster
 }
@@ -36,18 +38,14 @@ type change struct {
 // silent reports whether nothing came for three intervals.
 func (n *node) silent(now time.Duration) bool { return now-n.seen > n.interval.silence() }
 
-// setBack reports whether the clock of a silent node was set back: then a point is so old that it would be ignored for long.
-func (n *node) setBack(at pcommon.Timestamp, now time.Duration) bool {
-	return n.silent(now) && at+pcommon.Timestamp(n.interval.silence()) < n.latest
-}
-
 // advance notes what a message brought. One that is older than the newest by three intervals is no sign of life: after the clock was set
 // back such messages may have something new, and would keep the old times for as long as the clock was set.
-func (n *node) advance(c change, now time.Duration) {
+func (n *node) advance(c change, m *message) {
 	if c.latest == 0 || c.latest+pcommon.Timestamp(n.interval.silence()) < n.latest {
 		return
 	}
-	n.seen, n.latest = now, max(n.latest, c.latest)
+	n.seen, n.latest = m.now, max(n.latest, c.latest)
+	n.ahead = m.ahead(n.latest)
 	if c.step > 0 {
 		n.interval.add(c.step)
 	}

@@ -242,4 +242,28 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
+// A clock that was ahead and is right again costs nothing, however long it was ahead.
+func TestClockWasAhead(t *testing.T) {
+	for _, messages := range []int{1, 5} {
+		f, w := newTestFleet(Settings{})
+		m := newMachine("a", 1, 1)
+		f.ConsumeMetrics(m.read(w.now))
+		for range messages {
+			w.pass(period)
+			f.ConsumeMetrics(m.read(w.now.Add(time.Hour)))
+		}
+		m.Devices[0].Power.Draw = gpu.Some(1.0)
+		w.pass(period)
+		f.ConsumeMetrics(m.read(w.now))
+		assert.InDelta(t, 1, powerOf(t, f), 0)
+		node := onlyNode(t, f)
+		assert.Equal(t, w.now, node.LastSeen)
+		assert.Equal(t, 1, *node.GPUCount)
+		assert.Len(t, node.GPUs[0].Processes, 1)
+		w.pass(period)
+		f.ConsumeMetrics(m.read(w.now))
+		assert.InDelta(t, 30, *onlyNode(t, f).Interval, 0, "the steps of the clock are no intervals")
+	}
+}
+
 func timestamp(at time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(at) }

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -179,6 +182,41 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A node that is new takes the place of the one that has been silent longest. Nodes that send keep theirs.
+func TestSilentNodesMakeRoom(t *testing.T) {
+	f, w := newTestFleet(Settings{MaxNodes: 3})
+	live := newMachine("live", 1, 1)
+	for _, garbage := range []string{"g1", "g2"} {
+		f.ConsumeMetrics(newMachine(garbage, 1, 1).read(w.now))
+		f.ConsumeMetrics(live.read(w.now))
+		w.pass(period)
+	}
+	for _, late := range []string{"a", "b"} {
+		f.ConsumeMetrics(newMachine(late, 1, 1).read(w.now))
+	}
+	require.Equal(t, []string{"prod/g1 live GPU-g1-0", "prod/g2 live GPU-g2-0", "prod/live live GPU-live-0"}, nodeLines(f))
+	require.Positive(t, f.Dropped()["node_limit"])
+
+	for range 5 {
+		w.pass(period)
+		f.ConsumeMetrics(live.read(w.now))
+		f.sweep()
+	}
+	before := f.Tiles(0).Generation
+	f.ConsumeMetrics(newMachine("a", 1, 1).read(w.now))
+	assert.Equal(t, []string{"prod/a live GPU-a-0", "prod/g2 live GPU-g2-0", "prod/live live GPU-live-0"}, nodeLines(f))
+	assert.Equal(t, []string{"GPU-g1-0"}, f.Tiles(before).Gone)
+	assert.Empty(t, violations(f))
+
+	w.pass(period)
+	both := live.read(w.now)
+	newMachine("b", 1, 1).read(w.now).ResourceMetrics().MoveAndAppendTo(both.ResourceMetrics())
+	newMachine("c", 1, 1).read(w.now).ResourceMetrics().MoveAndAppendTo(both.ResourceMetrics())
+	f.ConsumeMetrics(both)
+	assert.Equal(t, []string{"prod/a live GPU-a-0", "prod/b live GPU-b-0", "prod/live live GPU-live-0"}, nodeLines(f))
+	assert.Empty(t, violations(f))
+}
+
 // Labels are bounded, in number and length.
 func TestFieldLimit(t *testing.T) {
 	f, w := newTestFleet(Settings{})
@@ -199,4 +237,48 @@ func TestFieldLimit(t *testing.T) {
 	assert.Len(t, f.state.fields.keys, maxFields)
 	assert.Positive(t, f.state.dropped.counts[dropFieldLimit])
 	assert.LessOrEqual(t, len(onlyNode(t, f).GPUs[0].Faults), maxReadings)
+}
+
+// A value that its metric cannot have is not shown, and counted. The log names the first sender.
+func TestImpossibleValues(t *testing.T) {
+	core, logs := observer.New(zap.WarnLevel)
+	f, w := newTestFleet(Settings{Logger: zap.New(core)})
+	m := newMachine("a", 1, 1)
+	m.Devices[0].Fans = []gpu.Fan{{Location: "fan0", Ratio: gpu.Some(0.5)}}
+	f.ConsumeMetrics(m.read(w.now))
+	before := f.Snapshot()
+	dropped := uint64(0)
+	for _, impossible := range []struct {
+		metric string
+		value  float64
+	}{
+		{"hw.gpu.utilization", 1.01}, {"hw.gpu.utilization", -0.01}, {"hw.gpu.memory.controller.utilization", 100}, {"hw.fan.speed_ratio", 2},
+		{"process.gpu.utilization", 55}, {"container.gpu.utilization", -1}, {"hw.status", 2}, {"hw.gpu.memory.limit", -1}, {"hw.gpu.memory.usage", 1e29},
+		{"process.gpu.memory.usage", -1}, {"container.gpu.memory.limit", 1e29}, {"hw.gpu.count", -1}, {"hw.gpu.count", 1e29}, {"hw.errors", -1},
+		{"hw.energy", 1e29}, {"hw.gpu.interconnect.io", -1}, {"hw.power", -1}, {"hw.power.limit", 1e29}, {"hw.temperature", -300}, {"hw.gpu.speed", 1e29},
+		{"hw.gpu.source.readable", 1e29}, {"hw.gpu.info", -1}, {"hw.power", math.Inf(1)}, {"hw.temperature", nan},
+	} {
+		w.pass(time.Second)
+		message, points := m.read(w.now), 0
+		for _, rm := range message.ResourceMetrics().All() {
+			rm.ScopeMetrics().At(0).Metrics().RemoveIf(func(metric pmetric.Metric) bool { return metric.Name() != impossible.metric })
+			for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
+				of, _ := numbers(metric)
+				for _, p := range of.All() {
+					p.SetDoubleValue(impossible.value)
+					points++
+				}
+			}
+		}
+		require.Positive(t, points, impossible.metric)
+		f.ConsumeMetrics(message)
+		dropped += uint64(points)
+		assert.Equal(t, before.Generation, f.Snapshot().Generation, impossible)
+		assert.Equal(t, dropped, f.Dropped()["invalid"], impossible)
+	}
+	assert.Equal(t, before.Nodes, f.Snapshot().Nodes)
+	require.Equal(t, 1, logs.Len(), "it is logged once")
+	logged := logs.All()[0].ContextMap()
+	assert.Equal(t, "a", logged["node"])
+	assert.Equal(t, "hw.gpu.utilization", logged["metric"])
 }

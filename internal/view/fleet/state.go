@@ -30,22 +30,6 @@ func newState(settings Settings) *state {
 	return s
 }
 
-// node returns a node that may be new, nil where there are too many.
-func (s *state) node(key nodeKey, now time.Duration) *node {
-	if n := s.nodes[key]; n != nil {
-		return n
-	}
-	if len(s.nodes) >= s.settings.MaxNodes {
-		s.dropped.add(dropNodeLimit, 1, key.fields(tooMany("nodes", "max_nodes", s.settings.MaxNodes)...)...)
-		return nil
-	}
-	key = nodeKey{*s.texts.share(key.cluster), *s.texts.share(key.name)}
-	n := &node{key: key, devices: map[string]*device{}, labels: map[string]string{}, seen: now}
-	s.texts.set(&n.cluster, key.cluster)
-	s.nodes[key] = n
-	return n
-}
-
 // claim returns a device of a node that may be new there. It is nil where another node has the device, or where there are too many.
 // A node loses a device to another one when it is silent or no longer sends the device. It returns the node that lost the device.
 func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, loser *node) {
@@ -87,7 +71,7 @@ func (s *state) release(n *node, d *device) {
 	delete(s.owners, d.id)
 }
 
-// reset forgets what a node sent: its clock was set back, and the old times would hide the new ones.
+// reset forgets what a node sent.
 func (s *state) reset(n *node) {
 	for _, d := range n.devices {
 		s.release(n, d)
@@ -111,8 +95,6 @@ func (s *state) expire(n *node, now time.Duration) {
 
 // remove forgets a node.
 func (s *state) remove(n *node) {
-	for _, d := range n.devices {
-		s.release(n, d)
-	}
+	s.reset(n)
 	delete(s.nodes, n.key)
 }
