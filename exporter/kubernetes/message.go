@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 // nodeOf returns the node that a resource is on. It reports false for what is not to be posted: data without a node's name, of another
@@ -49,7 +50,7 @@ func hasGPUEvent(of plog.ResourceLogs) bool {
 func hasGPUStatus(of pmetric.ResourceMetrics) bool {
 	for _, scope := range of.ScopeMetrics().All() {
 		for _, metric := range scope.Metrics().All() {
-			if metric.Name() == "hw.status" {
+			if metric.Name() == metadata.MetricsInfo.HwStatus.Name {
 				return true
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 // Bounds on what is kept of a node, whoever sends it.
@@ -26,12 +28,12 @@ type healthPoint struct {
 
 // healthMetrics are those metrics.
 var healthMetrics = map[string]func(*nodeHealth, healthPoint, time.Time){
-	"hw.gpu.info":            (*nodeHealth).info,
-	"hw.status":              (*nodeHealth).status,
-	"hw.gpu.fault":           (*nodeHealth).fault,
-	"hw.gpu.count":           (*nodeHealth).count,
-	"hw.gpu.source.readable": (*nodeHealth).readable,
-	"hw.gpu.source.failure":  (*nodeHealth).failure,
+	metadata.MetricsInfo.HwGpuInfo.Name:           (*nodeHealth).info,
+	metadata.MetricsInfo.HwStatus.Name:            (*nodeHealth).status,
+	metadata.MetricsInfo.HwGpuFault.Name:          (*nodeHealth).fault,
+	metadata.MetricsInfo.HwGpuCount.Name:          (*nodeHealth).count,
+	metadata.MetricsInfo.HwGpuSourceReadable.Name: (*nodeHealth).readable,
+	metadata.MetricsInfo.HwGpuSourceFailure.Name:  (*nodeHealth).failure,
 }
 
 // add takes the metrics of a resource of the node. Points older than silence say nothing about now: they come late, from a queue.

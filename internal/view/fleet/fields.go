@@ -18,7 +18,7 @@ type field uint16
 
 // fieldKey is what a field stands for.
 type fieldKey struct {
-	metric metricID
+	metric *metric
 	labels [maxLabels]string
 }
 

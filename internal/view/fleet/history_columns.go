@@ -6,6 +6,7 @@ package fleet
 import (
 	"slices"
 
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
@@ -21,20 +22,20 @@ type column struct {
 
 // columns are the metrics that have a history, by name: those of the receiver, with a label at the end where a metric has several.
 var columns = [numColumns]column{
-	{"hw.fan.speed_ratio", "1", false, fanOf},
-	{"hw.gpu.interconnect.io", "By/s", true, interconnectTotal},
-	{"hw.gpu.io", "By/s", true, func(g *view.GPU) *float64 { return bothOf(g.PCIe.Transmitted, g.PCIe.Received) }},
-	{"hw.gpu.memory.controller.utilization", "1", false, func(g *view.GPU) *float64 { return g.Utilization.MemoryController }},
-	{"hw.gpu.memory.usage", "By", false, func(g *view.GPU) *float64 { return g.Memory.Used }},
-	{"hw.gpu.memory.utilization", "1", false, func(g *view.GPU) *float64 { return g.Memory.Utilization }},
-	{"hw.gpu.speed", "Hz", false, func(g *view.GPU) *float64 { return firstOf(g.Clocks, "graphics", "sm") }},
-	{"hw.gpu.speed.memory", "Hz", false, func(g *view.GPU) *float64 { return firstOf(g.Clocks, "memory") }},
-	{"hw.gpu.utilization", "1", false, func(g *view.GPU) *float64 { return g.Utilization.General }},
-	{"hw.gpu.utilization.decoder", "1", false, func(g *view.GPU) *float64 { return g.Utilization.Decoder }},
-	{"hw.gpu.utilization.encoder", "1", false, func(g *view.GPU) *float64 { return g.Utilization.Encoder }},
-	{"hw.power", "W", false, func(g *view.GPU) *float64 { return g.Power.Watts }},
-	{"hw.temperature", "Cel", false, func(g *view.GPU) *float64 { return hottest(g, "gpu", "edge", "hotspot") }},
-	{"hw.temperature.memory", "Cel", false, func(g *view.GPU) *float64 { return hottest(g, "memory") }},
+	{metadata.MetricsInfo.HwFanSpeedRatio.Name, "1", false, fanOf},
+	{metadata.MetricsInfo.HwGpuInterconnectIo.Name, "By/s", true, interconnectTotal},
+	{metadata.MetricsInfo.HwGpuIo.Name, "By/s", true, func(g *view.GPU) *float64 { return bothOf(g.PCIe.Transmitted, g.PCIe.Received) }},
+	{metadata.MetricsInfo.HwGpuMemoryControllerUtilization.Name, "1", false, func(g *view.GPU) *float64 { return g.Utilization.MemoryController }},
+	{metadata.MetricsInfo.HwGpuMemoryUsage.Name, "By", false, func(g *view.GPU) *float64 { return g.Memory.Used }},
+	{metadata.MetricsInfo.HwGpuMemoryUtilization.Name, "1", false, func(g *view.GPU) *float64 { return g.Memory.Utilization }},
+	{metadata.MetricsInfo.HwGpuSpeed.Name, "Hz", false, func(g *view.GPU) *float64 { return firstOf(g.Clocks, "graphics", "sm") }},
+	{metadata.MetricsInfo.HwGpuSpeed.Name + ".memory", "Hz", false, func(g *view.GPU) *float64 { return firstOf(g.Clocks, "memory") }},
+	{metadata.MetricsInfo.HwGpuUtilization.Name, "1", false, func(g *view.GPU) *float64 { return g.Utilization.General }},
+	{metadata.MetricsInfo.HwGpuUtilization.Name + ".decoder", "1", false, func(g *view.GPU) *float64 { return g.Utilization.Decoder }},
+	{metadata.MetricsInfo.HwGpuUtilization.Name + ".encoder", "1", false, func(g *view.GPU) *float64 { return g.Utilization.Encoder }},
+	{metadata.MetricsInfo.HwPower.Name, "W", false, func(g *view.GPU) *float64 { return g.Power.Watts }},
+	{metadata.MetricsInfo.HwTemperature.Name, "Cel", false, func(g *view.GPU) *float64 { return hottest(g, "gpu", "edge", "hotspot") }},
+	{metadata.MetricsInfo.HwTemperature.Name + ".memory", "Cel", false, func(g *view.GPU) *float64 { return hottest(g, "memory") }},
 }
 
 func firstOf(values map[string]float64, names ...string) *float64 {

@@ -31,8 +31,7 @@ type resource struct {
 // point is a point of a known metric.
 type point struct {
 	*resource
-	metric
-	name       string // of the metric
+	*metric
 	attributes pcommon.Map
 	at         pcommon.Timestamp
 	value      float64 // ended where the series has ended
@@ -61,7 +60,7 @@ func (m *message) pass(message pmetric.Metrics, resources []resource, wanted fun
 				case !ok && wanted(ofNode): // once for both passes
 					m.dropped.add(dropForeign, points.Len())
 				case ok && wanted(known.of):
-					m.points(&resources[i], one.Name(), known, points, delta)
+					m.points(&resources[i], known, points, delta)
 				}
 			}
 		}
@@ -80,11 +79,11 @@ func numbers(m pmetric.Metric) (pmetric.NumberDataPointSlice, bool) {
 	}
 }
 
-func (m *message) points(r *resource, name string, known metric, points pmetric.NumberDataPointSlice, delta bool) {
+func (m *message) points(r *resource, known *metric, points pmetric.NumberDataPointSlice, delta bool) {
 	for _, from := range points.All() {
-		p := point{resource: r, metric: known, name: name, attributes: from.Attributes(), at: from.Timestamp(), value: ended, delta: delta}
+		p := point{resource: r, metric: known, attributes: from.Attributes(), at: from.Timestamp(), value: ended, delta: delta}
 		if !from.Flags().NoRecordedValue() {
-			if p.value = valueOf(from); !known.have(p.value) {
+			if p.value = valueOf(from); !known.values.have(p.value) {
 				m.invalid(&p, "the metric cannot have this value", zap.Float64("value", p.value))
 				continue
 			}
@@ -116,11 +115,14 @@ func valueOf(p pmetric.NumberDataPoint) float64 {
 	}
 }
 
-// invalid counts a point that says nothing. The log names who sent it, if the point does.
+// invalid counts a point that says nothing. The log names the node that sent it, as far as that is known.
 func (m *message) invalid(p *point, reason string, fields ...zap.Field) {
 	key, ok := p.nodeKey()
 	if !ok {
 		key = nodeKey{}
+		if owner := m.owners[text(p.attributes, "hw.id")]; owner != nil {
+			key = owner.key
+		}
 	}
 	m.dropped.add(dropInvalid, 1, key.fields(append(fields, zap.String("metric", p.name), zap.String("reason", reason))...)...)
 }

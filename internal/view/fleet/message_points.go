@@ -10,11 +10,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 func (m *message) ofNode(p *point) {
 	key, ok := p.nodeKey()
-	if !ok && p.id != nodeCount { // a source of a cluster as a whole
+	if !ok && p.name != metadata.MetricsInfo.HwGpuCount.Name { // a source of a cluster as a whole
 		key, ok = nodeKey{cluster: p.clusterName()}, true
 	}
 	if !ok {
@@ -156,14 +157,14 @@ func (m *message) ofContainer(n *node, d *device, p *point) {
 		return
 	}
 	of.describe(p.resource.attributes, p.attributes, m.texts)
-	if p.id == containerAllocated {
+	if p.name == metadata.MetricsInfo.ContainerGpuAllocated.Name {
 		of.describeAllocation(p.attributes, m.texts)
 	}
 }
 
 // put adds a reading, and reports whether it is new.
 func (m *message) put(n *node, to *readings, p *point) bool {
-	key := fieldKey{metric: p.id}
+	key := fieldKey{metric: p.metric}
 	for i, label := range p.labels {
 		key.labels[i] = text(p.attributes, label)
 	}
@@ -184,7 +185,7 @@ func (m *message) put(n *node, to *readings, p *point) bool {
 	if !math.IsNaN(p.value) {
 		c.latest = max(c.latest, p.at)
 	}
-	if (p.id == sourceReadable || p.id == deviceInfo) && m.ahead(p.at) == n.ahead { // each read has them; a clock that is set is no read
+	if (p.name == metadata.MetricsInfo.HwGpuSourceReadable.Name || p.of == ofIdentity) && m.ahead(p.at) == n.ahead { // each read has them; a clock that is set is no read
 		c.step = max(c.step, step)
 	}
 	m.changed[n] = c

@@ -3,70 +3,12 @@
 
 package fleet
 
-import "math"
+import (
+	"math"
+	"slices"
 
-// metricID is a metric that is shown.
-type metricID uint8
-
-const (
-	nodeCount metricID = iota + 1
-	sourceReadable
-	sourceFailure
-	deviceInfo
-	deviceStatus
-	deviceFault
-	deviceRecovery
-	deviceUtilization
-	memoryController
-	memoryLimit
-	memoryUsage
-	memoryReserved
-	temperature
-	temperatureLimit
-	temperatureMargin
-	power
-	powerLimit
-	energy
-	clock
-	performanceState
-	fanSpeed
-	throttled
-	throttleTime
-	pcieGeneration
-	pcieGenerationLimit
-	pcieWidth
-	pcieWidthLimit
-	pcieReplays
-	pcieIO
-	pcieErrors
-	interconnectIO
-	interconnectErrors
-	interconnectLinks
-	memoryErrors
-	xids
-	rowsRemapped
-	pagesRetired
-	remapState
-	memoryBanks
-	badPages
-	badPageLimit
-	fabricState
-	fabricCondition
-	modePending
-	deviceAllocated
-	processInfo
-	processMemory
-	processUtilization
-	processMemoryController
-	processMedia
-	containerAllocated
-	containerMemory
-	containerMemoryLimit
-	containerUtilization
-	containerPower
-	containerEnergy
-	containerIdle
-	containerShare
+	"github.com/otelgpu/gpureceiver/internal/metadata"
+	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
 // subject is what the points of a metric describe.
@@ -79,6 +21,49 @@ const (
 	ofProcess
 	ofContainer
 )
+
+// Attributes that tell the points of one subject apart.
+const (
+	attrBankSpares       = "hw.gpu.memory.bank.spares"
+	attrClockDomain      = "hw.gpu.clock_domain"
+	attrDirection        = "network.io.direction"
+	attrErrorBlock       = "hw.gpu.error.block"
+	attrErrorType        = "error.type"
+	attrFabricCondition  = "hw.gpu.fabric.condition"
+	attrFabricState      = "hw.gpu.fabric.state"
+	attrInterconnectType = "hw.gpu.interconnect.type"
+	attrLimitType        = "hw.limit_type"
+	attrLinkState        = "hw.gpu.interconnect.link_state"
+	attrModeName         = "hw.gpu.mode.name"
+	attrPCIeDevice       = "hw.gpu.pcie.device"
+	attrPresence         = "hw.gpu.presence"
+	attrRecoveryAction   = "hw.gpu.recovery.action"
+	attrRemapState       = "hw.gpu.remap.state"
+	attrSensor           = "hw.sensor_location"
+	attrSource           = "hw.gpu.source.name"
+	attrState            = "hw.state"
+	attrTask             = "hw.gpu.task"
+	attrThrottleReason   = "hw.gpu.throttle.reason"
+	attrVendor           = "hw.vendor"
+	attrXID              = "hw.gpu.xid"
+)
+
+// maxLabels is how many labels a metric has at most.
+const maxLabels = 3
+
+// metric is one entry of the table.
+type metric struct {
+	name   string
+	of     subject
+	values bounds
+	labels []string
+
+	// How a value is shown; nil if it is not, or not by itself.
+	onNode      func(*view.Node, *fieldKey, float64)
+	onGPU       func(*view.GPU, *fieldKey, float64)
+	onProcess   func(*view.Process, *fieldKey, float64)
+	onContainer func(*view.Container, *fieldKey, float64)
+}
 
 // bounds are the least and the greatest value that a metric can have. They are wide: what is beyond them is an error of the sender, or garbage.
 type bounds struct{ least, most float64 }
@@ -96,80 +81,45 @@ var (
 	margin  = bounds{-1000, 1000} // of two temperatures
 )
 
-// maxLabels is how many labels a metric has at most.
-const maxLabels = 3
+// metrics is the table of what is shown, by name. Everything else in a message is ignored.
+var metrics = byName(nodeMetrics, gpuMetrics, useMetrics)
 
-// metric is one line of the table.
-type metric struct {
-	id metricID
-	of subject
-	bounds
-	// labels are the attributes that tell the points of one subject apart.
-	labels []string
+func byName(tables ...[]metric) map[string]*metric {
+	all := map[string]*metric{}
+	for _, table := range tables {
+		for i := range table {
+			all[table[i].name] = &table[i]
+		}
+	}
+	return all
 }
 
-// metrics is the table of what is shown. Everything else in a message is ignored.
-var metrics = map[string]metric{
-	"hw.gpu.count":           {nodeCount, ofNode, count, []string{"hw.gpu.presence", "hw.vendor"}},
-	"hw.gpu.source.readable": {sourceReadable, ofNode, ratio, []string{"hw.gpu.source.name", "hw.vendor"}},
-	"hw.gpu.source.failure":  {sourceFailure, ofNode, ratio, []string{"hw.gpu.source.name", "hw.vendor", "error.type"}},
+// nodeMetrics has no way to show a source: its state and the reasons for it belong together.
+var nodeMetrics = []metric{
+	{name: metadata.MetricsInfo.HwGpuSourceReadable.Name, of: ofNode, values: ratio, labels: []string{attrSource, attrVendor}},
+	{name: metadata.MetricsInfo.HwGpuSourceFailure.Name, of: ofNode, values: ratio, labels: []string{attrSource, attrVendor, attrErrorType}},
+	{
+		name: metadata.MetricsInfo.HwGpuCount.Name, of: ofNode, values: count, labels: []string{attrPresence, attrVendor},
+		onNode: func(n *view.Node, key *fieldKey, value float64) {
+			switch key.label(attrPresence) {
+			case "visible":
+				addCount(&n.GPUCount, value)
+			case "missing":
+				addCount(&n.Missing, value)
+			case "unmanaged":
+				addCount(&n.Unmanaged, value)
+			}
+		},
+	},
+}
 
-	"hw.gpu.info": {deviceInfo, ofIdentity, ratio, nil},
+// label returns a label by its name, empty if the point did not have it.
+func (k *fieldKey) label(name string) string { return k.labels[slices.Index(k.metric.labels, name)] }
 
-	"hw.status":                            {deviceStatus, ofDevice, ratio, []string{"hw.state"}},
-	"hw.gpu.fault":                         {deviceFault, ofDevice, ratio, []string{"error.type"}},
-	"hw.gpu.recovery.action":               {deviceRecovery, ofDevice, ratio, []string{"hw.gpu.recovery.action"}},
-	"hw.gpu.utilization":                   {deviceUtilization, ofDevice, ratio, []string{"hw.gpu.task"}},
-	"hw.gpu.memory.controller.utilization": {memoryController, ofDevice, ratio, nil},
-	"hw.gpu.memory.limit":                  {memoryLimit, ofDevice, size, nil},
-	"hw.gpu.memory.usage":                  {memoryUsage, ofDevice, size, nil},
-	"hw.gpu.memory.reserved":               {memoryReserved, ofDevice, size, nil},
-	"hw.temperature":                       {temperature, ofDevice, celsius, []string{"hw.sensor_location"}},
-	"hw.temperature.limit":                 {temperatureLimit, ofDevice, celsius, []string{"hw.sensor_location", "hw.limit_type"}},
-	"hw.gpu.temperature.margin":            {temperatureMargin, ofDevice, margin, []string{"hw.limit_type"}},
-	"hw.power":                             {power, ofDevice, watts, nil},
-	"hw.power.limit":                       {powerLimit, ofDevice, watts, []string{"hw.limit_type"}},
-	"hw.energy":                            {energy, ofDevice, counter, nil},
-	"hw.gpu.speed":                         {clock, ofDevice, hertz, []string{"hw.gpu.clock_domain"}},
-	"hw.gpu.performance_state":             {performanceState, ofDevice, count, nil},
-	"hw.fan.speed_ratio":                   {fanSpeed, ofDevice, ratio, []string{"hw.sensor_location"}},
-	"hw.gpu.throttled":                     {throttled, ofDevice, ratio, []string{"hw.gpu.throttle.reason"}},
-	"hw.gpu.throttle.time":                 {throttleTime, ofDevice, counter, []string{"hw.gpu.throttle.reason"}},
-	"hw.gpu.pcie.generation":               {pcieGeneration, ofDevice, count, nil},
-	"hw.gpu.pcie.generation.limit":         {pcieGenerationLimit, ofDevice, count, nil},
-	"hw.gpu.pcie.width":                    {pcieWidth, ofDevice, count, nil},
-	"hw.gpu.pcie.width.limit":              {pcieWidthLimit, ofDevice, count, nil},
-	"hw.gpu.pcie.replays":                  {pcieReplays, ofDevice, counter, nil},
-	"hw.gpu.io":                            {pcieIO, ofDevice, counter, []string{"network.io.direction"}},
-	"hw.gpu.pcie.errors":                   {pcieErrors, ofDevice, counter, []string{"error.type", "hw.gpu.pcie.device"}},
-	"hw.gpu.interconnect.io":               {interconnectIO, ofDevice, counter, []string{"hw.gpu.interconnect.type", "network.io.direction"}},
-	"hw.gpu.interconnect.errors":           {interconnectErrors, ofDevice, counter, []string{"hw.gpu.interconnect.type", "error.type"}},
-	"hw.gpu.interconnect.link.count":       {interconnectLinks, ofDevice, count, []string{"hw.gpu.interconnect.type", "hw.gpu.interconnect.link_state"}},
-	"hw.gpu.fabric.state":                  {fabricState, ofDevice, ratio, []string{"hw.gpu.fabric.state"}},
-	"hw.gpu.fabric.condition":              {fabricCondition, ofDevice, ratio, []string{"hw.gpu.fabric.condition"}},
-	"hw.errors":                            {memoryErrors, ofDevice, counter, []string{"error.type", "hw.gpu.error.block"}},
-	"hw.gpu.xids":                          {xids, ofDevice, counter, []string{"hw.gpu.xid"}},
-	"hw.gpu.memory.row.remapped":           {rowsRemapped, ofDevice, counter, []string{"error.type"}},
-	"hw.gpu.memory.page.retired":           {pagesRetired, ofDevice, counter, []string{"error.type"}},
-	"hw.gpu.memory.remap.state":            {remapState, ofDevice, ratio, []string{"hw.gpu.remap.state"}},
-	"hw.gpu.memory.bank.count":             {memoryBanks, ofDevice, count, []string{"hw.gpu.memory.bank.spares"}},
-	"hw.gpu.memory.page.bad":               {badPages, ofDevice, counter, nil},
-	"hw.gpu.memory.page.bad.limit":         {badPageLimit, ofDevice, counter, nil},
-	"hw.gpu.mode.pending":                  {modePending, ofDevice, ratio, []string{"hw.gpu.mode.name"}},
-	"hw.gpu.allocated":                     {deviceAllocated, ofDevice, count, nil},
-
-	"process.gpu.info":                          {processInfo, ofProcess, ratio, nil},
-	"process.gpu.memory.usage":                  {processMemory, ofProcess, size, nil},
-	"process.gpu.utilization":                   {processUtilization, ofProcess, ratio, []string{"hw.gpu.task"}},
-	"process.gpu.memory.controller.utilization": {processMemoryController, ofProcess, ratio, nil},
-	"process.gpu.media.utilization":             {processMedia, ofProcess, ratio, []string{"hw.gpu.task"}},
-
-	"container.gpu.allocated":    {containerAllocated, ofContainer, count, nil},
-	"container.gpu.memory.usage": {containerMemory, ofContainer, size, nil},
-	"container.gpu.memory.limit": {containerMemoryLimit, ofContainer, size, nil},
-	"container.gpu.utilization":  {containerUtilization, ofContainer, ratio, []string{"hw.gpu.task"}},
-	"container.gpu.power":        {containerPower, ofContainer, watts, nil},
-	"container.gpu.energy":       {containerEnergy, ofContainer, counter, nil},
-	"container.gpu.idle.time":    {containerIdle, ofContainer, counter, nil},
-	"container.gpu.share":        {containerShare, ofContainer, ratio, nil},
+// optional returns a label by its name, nil if the point did not have it.
+func (k *fieldKey) optional(name string) *string {
+	if label := &k.labels[slices.Index(k.metric.labels, name)]; *label != "" {
+		return label
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
 // state is what is known of all nodes. A device is in one node at a time.
@@ -26,7 +28,7 @@ func newState(settings Settings) *state {
 		settings: settings, nodes: map[nodeKey]*node{}, owners: map[string]*node{}, fields: newFields(), texts: newTexts(),
 		dropped: dropped{logger: settings.Logger},
 	}
-	s.info, _ = s.fields.of(fieldKey{metric: deviceInfo})
+	s.info, _ = s.fields.of(fieldKey{metric: metrics[metadata.MetricsInfo.HwGpuInfo.Name]})
 	return s
 }
 

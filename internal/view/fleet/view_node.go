@@ -20,20 +20,11 @@ func (s *shower) show() *view.Node {
 	}
 	v.Readable = readable(v.Sources)
 	if known := n.interval.known(); known > 0 {
-		v.Interval = s.numbers.float(known.Round(time.Millisecond).Seconds())
+		v.Interval = floatOf(known.Round(time.Millisecond).Seconds())
 	}
 	for f, value := range n.values {
-		key := s.fields.key(f)
-		if key.metric != nodeCount {
-			continue
-		}
-		switch key.labels[0] {
-		case "visible":
-			v.GPUCount = s.add(v.GPUCount, value)
-		case "missing":
-			v.Missing = s.add(v.Missing, value)
-		case "unmanaged":
-			v.Unmanaged = s.add(v.Unmanaged, value)
+		if key := s.fields.key(f); key.metric.onNode != nil {
+			key.metric.onNode(v, key, value)
 		}
 	}
 	for _, d := range n.devices {
@@ -42,19 +33,19 @@ func (s *shower) show() *view.Node {
 		}
 	}
 	order(v.GPUs)
-	s.sum(v)
+	sum(v)
 	return v
 }
 
 // sum sets what a node has of its GPUs together. The share of memory in use is that of the GPUs whose total and use are both known.
-func (s *shower) sum(v *view.Node) {
+func sum(v *view.Node) {
 	var used, total float64
 	for _, g := range v.GPUs {
 		if g.Vendor != nil && g.DriverVersion != nil {
 			v.Drivers = append(v.Drivers, view.Driver{Vendor: *g.Vendor, Version: *g.DriverVersion})
 		}
 		if g.Parent == nil {
-			s.addMemory(&v.Memory, &g.Memory)
+			addMemory(&v.Memory, &g.Memory)
 			if m := &g.Memory; m.Total != nil && m.Used != nil {
 				used, total = used+*m.Used, total+*m.Total
 			}
@@ -65,29 +56,29 @@ func (s *shower) sum(v *view.Node) {
 	})
 	v.Drivers = slices.Clip(slices.Compact(v.Drivers))
 	if total > 0 {
-		v.Memory.Utilization = s.numbers.float(used / total)
+		v.Memory.Utilization = floatOf(used / total)
 	}
 }
 
-func (s *shower) addMemory(sum, m *view.Memory) {
+func addMemory(sum, m *view.Memory) {
 	for _, part := range []struct{ to, from **float64 }{
 		{&sum.Total, &m.Total}, {&sum.Used, &m.Used}, {&sum.Reserved, &m.Reserved}, {&sum.Free, &m.Free},
 	} {
 		switch {
 		case *part.from == nil:
 		case *part.to == nil:
-			*part.to = s.numbers.float(**part.from)
+			*part.to = floatOf(**part.from)
 		default:
 			**part.to += **part.from
 		}
 	}
 }
 
-func (s *shower) add(sum *int, value float64) *int {
-	if sum != nil {
-		value += float64(*sum)
+func addCount(sum **int, value float64) {
+	if *sum != nil {
+		value += float64(**sum)
 	}
-	return s.numbers.int(value)
+	*sum = intOf(value)
 }
 
 // order puts GPUs in the order of their index and ID, and each partition behind its package.

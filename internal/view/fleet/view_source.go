@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
@@ -14,18 +15,18 @@ import (
 func sources(r *readings, f *fields) []view.Source {
 	shown := []view.Source{}
 	for number, value := range r.values {
-		if key := f.key(number); key.metric == sourceReadable {
-			shown = append(shown, view.Source{Name: key.labels[0], Vendor: labelOf(key, 1), Readable: value == 1, Reasons: []string{}})
+		if key := f.key(number); key.metric.name == metadata.MetricsInfo.HwGpuSourceReadable.Name {
+			shown = append(shown, view.Source{Name: key.label(attrSource), Vendor: key.optional(attrVendor), Readable: value == 1, Reasons: []string{}})
 		}
 	}
 	for number, value := range r.values {
 		key := f.key(number)
-		if key.metric != sourceFailure || value != 1 {
+		if key.metric.name != metadata.MetricsInfo.HwGpuSourceFailure.Name || value != 1 {
 			continue
 		}
 		for i := range shown {
-			if s := &shown[i]; s.Name == key.labels[0] && compare(s.Vendor, labelOf(key, 1)) == 0 {
-				s.Reasons = append(s.Reasons, key.labels[2])
+			if s := &shown[i]; s.Name == key.label(attrSource) && compare(s.Vendor, key.optional(attrVendor)) == 0 {
+				s.Reasons = append(s.Reasons, key.label(attrErrorType))
 			}
 		}
 	}
@@ -54,12 +55,4 @@ func readable(sources []view.Source) *bool {
 		all = all && one
 	}
 	return &all
-}
-
-// labelOf returns a label of a field, nil where it is absent.
-func labelOf(key *fieldKey, i int) *string {
-	if key.labels[i] == "" {
-		return nil
-	}
-	return &key.labels[i]
 }

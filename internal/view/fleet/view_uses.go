@@ -28,18 +28,8 @@ func (s *shower) process(d *device, pid int64, p *process) *view.Process {
 		Type: p.kind, Name: p.name, Command: p.command, CommandLine: p.commandLine, Owner: p.owner, UserID: p.userID, Started: p.created,
 	}
 	for f, value := range p.values {
-		key := s.fields.key(f)
-		switch {
-		case key.metric == processMemory:
-			v.Memory = s.numbers.float(value)
-		case key.metric == processMemoryController:
-			v.MemoryControllerUtilization = s.numbers.float(value)
-		case key.metric == processUtilization && key.labels[0] == "general":
-			v.Utilization = s.numbers.float(value)
-		case key.metric == processMedia && key.labels[0] == "encoder":
-			v.EncoderUtilization = s.numbers.float(value)
-		case key.metric == processMedia && key.labels[0] == "decoder":
-			v.DecoderUtilization = s.numbers.float(value)
+		if key := s.fields.key(f); key.metric.onProcess != nil {
+			key.metric.onProcess(v, key, value)
 		}
 	}
 	return v
@@ -62,27 +52,8 @@ func (s *shower) containers(d *device) []*view.Container {
 func (s *shower) container(c *container) *view.Container {
 	v := &view.Container{User: c.user, Resource: c.resource, Allocator: c.allocator, Sharing: c.sharing}
 	for f, value := range c.values {
-		key := s.fields.key(f)
-		switch key.metric {
-		case containerAllocated:
-			held := value > 0
-			v.Allocated = &held
-		case containerMemory:
-			v.Memory = s.numbers.float(value)
-		case containerMemoryLimit:
-			v.MemoryLimit = s.numbers.float(value)
-		case containerUtilization:
-			if key.labels[0] == "general" {
-				v.Utilization = s.numbers.float(value)
-			}
-		case containerPower:
-			v.Power = s.numbers.float(value)
-		case containerEnergy:
-			v.Energy = s.numbers.float(value)
-		case containerIdle:
-			v.IdleTime = s.numbers.float(value)
-		case containerShare:
-			v.Share = s.numbers.float(value)
+		if key := s.fields.key(f); key.metric.onContainer != nil {
+			key.metric.onContainer(v, key, value)
 		}
 	}
 	if v.Allocated == nil || !*v.Allocated {
