@@ -55,7 +55,7 @@ func (s *Source) failure(node *gpu.Node) *gpu.Failure {
 	switch {
 	case inv.CardsErr != nil:
 		return gpu.FailureOf(inv.CardsErr)
-	case !inv.DriverLoaded && missing > 0:
+	case !inv.DriverLoaded && (missing > 0 || !inv.BusKnown && len(node.Devices) > 0):
 		return &gpu.Failure{Reason: gpu.FailureDriver, Err: s.noDriver()}
 	}
 	return nil

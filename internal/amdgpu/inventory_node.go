@@ -147,13 +147,14 @@ func (s *Source) readGPU(node *gpu.Node, r *reader) physical {
 	return physical{r.address, devices}
 }
 
-// lostGPUs returns the known GPUs that the scan has not found. While the scan may not look at every DRM device, they are unread.
+// lostGPUs returns the known GPUs that the scan has not found. While the scan may not look at every DRM device, or the driver is not loaded,
+// those on the PCI bus are unread.
 func (s *Source) lostGPUs() []physical {
 	var gpus []physical
 	absent, _ := s.known.End()
 	for _, known := range absent {
 		var node gpu.Node
-		if inv := s.scanner.last; inv.CardsErr != nil && !inv.LeftBus(known.Address()) {
+		if inv := s.scanner.last; (inv.CardsErr != nil || !inv.DriverLoaded) && !inv.LeftBus(known.Address()) {
 			known.AddUnreadTo(&node)
 		} else {
 			fault, message := s.lostFault(known.Address())
@@ -169,9 +170,6 @@ func (s *Source) lostFault(address string) (gpu.FaultType, string) {
 	inv := s.scanner.last
 	if inv.LeftBus(address) {
 		return gpu.FaultLost, "it is not on the PCI bus any more"
-	}
-	if !inv.DriverLoaded {
-		return gpu.FaultUnreachable, "the amdgpu driver is not loaded any more"
 	}
 	return gpu.FaultLost, "the amdgpu driver does not show it any more"
 }

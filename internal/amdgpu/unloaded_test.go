@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestDriverUnloaded: a GPU whose driver is unloaded, for an update say, is unreachable, not lost.
+// TestDriverUnloaded: a GPU whose driver is unloaded, for an upgrade say, is unread: only the source has failed.
 func TestDriverUnloaded(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
@@ -29,9 +29,10 @@ func TestDriverUnloaded(t *testing.T) {
 	require.NoError(t, os.Remove(gone))
 	node := read(t, source)
 	require.Len(t, node.Devices, 2)
-	assert.Equal(t, [3]int64{0, 2, 0}, presence(node))
-	assert.Equal(t, gpu.FaultUnreachable, node.Devices[0].Faults[0].Type, "it is on the bus")
-	assert.Contains(t, node.Devices[0].Faults[0].Message, "the amdgpu driver is not loaded any more")
+	assert.False(t, node.Presence[gpu.Visible].Known())
+	assert.Equal(t, gpu.Some[int64](2), node.Presence[gpu.Missing])
+	assert.True(t, node.Devices[0].Unread, "it is on the bus")
+	assert.Empty(t, node.Devices[0].Faults)
 	assert.Equal(t, gpu.FaultLost, node.Devices[1].Faults[0].Type, "it is not")
 	for i := range node.Devices {
 		assert.Equal(t, gpu.Some(i), node.Devices[i].Index, "an allocation may mean it")
@@ -39,4 +40,5 @@ func TestDriverUnloaded(t *testing.T) {
 	}
 	require.NotNil(t, node.Failure)
 	assert.Equal(t, gpu.FailureDriver, node.Failure.Reason)
+	require.ErrorContains(t, node.Failure, "load it")
 }

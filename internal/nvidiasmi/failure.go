@@ -54,7 +54,7 @@ func toolError(call string, d parse.Diagnosis, advice *advice) *failure {
 	remedy := "run it by hand to see more"
 	switch d.Failure {
 	case parse.FailureDriverNotLoaded:
-		f.reason, f.fault, f.driverAway = gpu.FailureDriver, gpu.Some(gpu.FaultUnreachable), true
+		f.reason, f.driverAway = gpu.FailureDriver, true // it is being upgraded, say
 		remedy = advice.driver
 	case parse.FailureDriverMismatch:
 		f.reason, f.fault, f.driverAway, f.lasting = gpu.FailureDriver, gpu.Some(gpu.FaultDriverMismatch), true, false

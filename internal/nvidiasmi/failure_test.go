@@ -27,8 +27,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"driver not loaded": {
 			answer{stdout: "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n", exit: 9},
-			[]gpu.FaultType{gpu.FaultUnreachable},
-			gpu.FailureDriver, "modprobe nvidia", true, true,
+			nil, gpu.FailureDriver, "modprobe nvidia), wait for the end of an upgrade", true, true,
 		},
 		"driver mismatch": {
 			answer{stdout: "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.104\n", exit: 18},

@@ -16,7 +16,7 @@ import (
 type failure struct {
 	reason gpu.FailureReason
 	code   library.Code // what the driver answered; OK: it was not asked
-	// silent: it says nothing about the GPUs, because the library or a right is missing. Otherwise they have failed.
+	// silent: it says nothing about the GPUs, because the library, the kernel driver or a right is missing. Otherwise they have failed.
 	silent  bool
 	restart bool   // only a new process can use NVML again
 	what    string // for the problem
@@ -38,6 +38,8 @@ func failureOf(code library.Code, err error) failure {
 		f.reason = gpu.FailureLibrary
 	case library.Timeout:
 		f.reason, f.silent = gpu.FailureTimeout, false
+	case library.DriverNotLoaded, library.Uninitialized: // it is being upgraded, say
+		f.reason = gpu.FailureDriver
 	case library.GPUNotFound:
 		f.reason, f.silent = gpu.FailureDriver, false
 	default: // UNKNOWN is the answer of a container that has lost its device files

@@ -61,6 +61,9 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	}
 	at := len(m.node.Devices)
 	if m.isSilent(o) && !m.bus.lacks(k.Address()) {
+		if o == nil && m.driver.failure.code.Answer() == library.DriverGone {
+			g.CountersRestarted()
+		}
 		k.AddUnreadTo(m.node)
 		m.addUnread(o, k.ID(), k.Address())
 		return false

@@ -26,10 +26,10 @@ var nodeAlerts = map[string]struct {
 
 	noOwnMetrics bool // of the collector, by OTLP
 }{
-	"driver-away": {alerts: []string{"GPUUnreachable nvidia0", "GPUUnreachable nvidia1"}, play: func(n *alertingNode, alerts []string) {
+	"driver-replaced": {alerts: []string{"GPUUnreachable nvidia0", "GPUUnreachable nvidia1"}, play: func(n *alertingNode, alerts []string) {
 		n.install()
 		n.start(2)
-		n.set("[fault f]\nkind = driver")
+		n.set("[fault f]\nreturn = LIB_RM_VERSION_MISMATCH")
 		n.fires(alerts...)
 		require.NoError(n.t, n.control.Write(""))
 		touch(n.t, n.library) // a sign of the driver

@@ -77,7 +77,7 @@ var codeTexts = map[Code]string{
 var codeRemedies = map[Code]string{
 	NoPermission: "run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; " +
 		"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN",
-	DriverNotLoaded: "load the kernel module (nvidia-smi does), or wait until the driver container has loaded it",
+	DriverNotLoaded: "load the kernel module (nvidia-smi does); during an upgrade of the driver, wait until the upgrade or the driver container has loaded it",
 	GPUIsLost:       "reset the GPU or reboot the node",
 	ResetRequired:   "reset the GPU (nvidia-smi --gpu-reset)",
 	OperatingSystem: "give the collector access to the GPU's device file",
