@@ -100,7 +100,18 @@ func check(path string) (damage error) {
 		if used := tx.Size(); info.Size() < used {
 			return fmt.Errorf("it has %d of %d bytes", info.Size(), used)
 		}
-		return tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error { return checkBucket(bucket) })
+		return tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
+			if err := checkBucket(bucket); err != nil {
+				return err
+			}
+			// A page's header may claim more pages than there are. bbolt would note each of them when it looks for the free pages.
+			stats := bucket.Stats()
+			pages := stats.BranchPageN + stats.BranchOverflowN + stats.LeafPageN + stats.LeafOverflowN
+			if size := int64(pages) * int64(tx.DB().Info().PageSize); size > info.Size() {
+				return fmt.Errorf("its pages have %d bytes, and it has %d", size, info.Size())
+			}
+			return nil
+		})
 	})
 }
 

@@ -90,12 +90,21 @@ func TestDamagedFiles(t *testing.T) {
 	garbage := make([]byte, len(whole))
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(garbage)
+	header := bytes.Clone(whole) // a page that claims to be longer than the file
+	for page := 2 * 4096; page < len(header); page += 4096 {
+		if header[page+8] == 2 { // a leaf
+			header[page+15] = 1
+			break
+		}
+	}
+	require.NotEqual(t, whole, header)
 	damaged := map[string][]byte{
-		"garbage":          garbage,
-		"text":             []byte("no database"),
-		"cut to 30 %":      whole[:len(whole)*3/10],
-		"garbage in pages": append(bytes.Clone(whole[:16384]), garbage[16384:]...),
-		"zeros in pages":   append(bytes.Clone(whole[:16384]), make([]byte, len(whole)-16384)...),
+		"garbage":             garbage,
+		"garbage in a header": header,
+		"text":                []byte("no database"),
+		"cut to 30 %":         whole[:len(whole)*3/10],
+		"garbage in pages":    append(bytes.Clone(whole[:16384]), garbage[16384:]...),
+		"zeros in pages":      append(bytes.Clone(whole[:16384]), make([]byte, len(whole)-16384)...),
 	}
 	for name, data := range damaged {
 		t.Run(name, func(t *testing.T) {
