@@ -5,6 +5,7 @@ package gpuviewexporter
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"testing"
@@ -56,6 +57,23 @@ func TestAuthentication(t *testing.T) {
 			assert.Equal(t, http.StatusOK, ask(t, newClient(), request).status)
 			assert.Equal(t, 1, reached)
 		})
+	}
+}
+
+// Nobody gets in with an empty password, although the authenticator takes it: a variable of its htpasswd is not set.
+func TestEmptyPassword(t *testing.T) {
+	id := component.MustNewID("basicauth")
+	cfg := testConfig()
+	cfg.Server.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: id}})
+	for credentials, want := range map[string]int{"alice:": http.StatusUnauthorized, ":": http.StatusUnauthorized, "alice:open sesame": http.StatusOK} {
+		authorization := "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
+		s := startServer(t, cfg, hostWith{id: &fakeAuthenticator{want: authorization}}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url(), http.NoBody)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", authorization)
+		answer := ask(t, newClient(), request)
+		assert.Equal(t, want, answer.status, credentials)
+		assert.Equal(t, want == http.StatusUnauthorized, answer.header.Get("WWW-Authenticate") != "")
 	}
 }
 

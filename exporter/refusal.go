@@ -13,7 +13,7 @@ import (
 // refusal answers what the Collector's HTTP server itself refuses: requests without the right credentials.
 func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) {
 	challenge := "Bearer"
-	if auth := cfg.Server.Auth.Get(); auth != nil && strings.HasPrefix(auth.Config.AuthenticatorID.Type().String(), "basic") {
+	if asksForPassword(cfg) {
 		challenge = `Basic realm="gpu_view", charset="UTF-8"` // a browser asks for the password
 	}
 	return func(w http.ResponseWriter, r *http.Request, message string, status int) {
@@ -25,4 +25,22 @@ func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) 
 		route.WriteProblem(w, r, route.Problem(status, "Not authenticated", "the credentials are missing or wrong", // why is nobody's business
 			"Send credentials that the authenticator of the exporter accepts."))
 	}
+}
+
+// asksForPassword reports whether the authenticator of the server takes a name and a password.
+func asksForPassword(cfg *Config) bool {
+	auth := cfg.Server.Auth.Get()
+	return auth != nil && strings.HasPrefix(auth.Config.AuthenticatorID.Type().String(), "basic")
+}
+
+// withPassword refuses an empty password before the authenticator sees it. The users of an authenticator cannot be seen from here, and
+// a line "alice:" of an htpasswd, whose variable is not set, would let anybody in.
+func withPassword(refuse func(http.ResponseWriter, *http.Request, string, int), next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, sent := r.BasicAuth(); sent && password == "" {
+			refuse(w, r, "", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -46,9 +46,10 @@ type server struct {
 // listen opens the listener. Nothing is answered before serve.
 func listen(ctx context.Context, cfg *Config, host component.Host, telemetry component.TelemetrySettings, handler http.Handler) (*server, error) {
 	s := &server{scheme: "http", last: lastAnswers, done: make(chan struct{})}
+	refuse := refusal(cfg)
 	var err error
 	if s.http, err = cfg.Server.ToServer(ctx, host.GetExtensions(), telemetry, limitRequests(handler, cfg.MaxRequests),
-		confighttp.WithErrorHandler(refusal(cfg))); err != nil {
+		confighttp.WithErrorHandler(refuse)); err != nil {
 		return nil, err
 	}
 	var secure *tls.Config
@@ -70,6 +71,9 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 	s.listener = netutil.LimitListener(s.listener, cfg.MaxConnections)
 	if secure != nil {
 		s.scheme, s.listener = "https", tls.NewListener(s.listener, secure)
+	}
+	if asksForPassword(cfg) {
+		s.http.Handler = withPassword(refuse, s.http.Handler)
 	}
 	s.http.Handler = newGuard(cfg, s.loopback, s.http.Handler)
 	s.http.MaxHeaderBytes = maxHeaderBytes
