@@ -17,7 +17,7 @@ import (
 
 var (
 	errHung     = errors.New("amdgpu: a read of the driver's files has not returned")
-	errNotBegun = errors.New("amdgpu: the read timed out before any GPU was read; raise timeout or collection_interval")
+	errLate     = errors.New("amdgpu: the read timed out before any GPU was read; raise timeout or collection_interval")
 	errReloaded = errors.New("amdgpu: the driver is being unloaded or loaded again")
 )
 
@@ -43,8 +43,8 @@ func (s *Source) failure(node *gpu.Node) *gpu.Failure {
 		switch outcome := r.task.Outcome(); {
 		case outcome == workers.Hung:
 			return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errHung}
-		case outcome == workers.NotBegun:
-			return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errNotBegun}
+		case outcome == workers.NotBegun, outcome == workers.Late:
+			return &gpu.Failure{Reason: gpu.FailureTimeout, Err: errLate}
 		case r.result.Denied != nil:
 			return &gpu.Failure{Reason: gpu.FailurePermission, Err: r.result.Denied}
 		default:

@@ -31,7 +31,7 @@ func simulate(t *testing.T, m *amdgpusim.Machine, want gpu.Group, change ...func
 		c(&cfg)
 	}
 	now := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	source, err := New(cfg, want, WithClock(now.Now))
+	source, err := New(cfg, want, WithClock(now.Now), WithHungAfter(-1))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, source.Close()) })
 	return tree, source, now

@@ -60,6 +60,25 @@ func TestHungRead(t *testing.T) {
 	assert.Equal(t, gpu.StateOK, node.Devices[0].State())
 }
 
+// TestSlowRead: a read that is slower than the time for it is not hung: it has not been outstanding for long. The GPU is unread.
+func TestSlowRead(t *testing.T) {
+	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
+	source.pool.HungAfter = time.Hour
+	read(t, source)
+	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
+	require.NoError(t, os.Remove(busy))
+	require.NoError(t, syscall.Mkfifo(busy, 0o600))
+	untilHung(t, source, source.readers[0].task)
+	node := read(t, source)
+	require.Len(t, node.Devices, 2)
+	requireUnread(t, &node.Devices[0], "3a51e0c2d4b70010")
+	assert.False(t, node.Devices[1].Unread)
+	assert.Nil(t, node.Failure, "the other GPU was read")
+	release(t, busy, "7\n")
+	require.Eventually(t, func() bool { return source.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)
+	assert.Equal(t, gpu.StateOK, read(t, source).Devices[0].State())
+}
+
 // untilHung reads until calls of these tasks hang, and nothing else is outstanding. Reads do not wait for them from then on.
 func untilHung(t *testing.T, source *Source, tasks ...*workers.Task) {
 	t.Helper()

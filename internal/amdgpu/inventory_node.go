@@ -111,7 +111,7 @@ func (s *Source) unreadGPUs() []physical {
 		}
 		var node gpu.Node
 		switch r.task.Outcome() {
-		case workers.NotBegun:
+		case workers.NotBegun, workers.Late:
 			known.AddUnreadTo(&node)
 		case workers.Hung:
 			known.AddTo(&node, gpu.FaultHung, errHung.Error())

@@ -23,6 +23,10 @@ type Option func(*Source)
 // WithClock sets the clock.
 func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }
 
+// WithHungAfter replaces how long a read of a GPU has been outstanding before the GPU counts as hung; negative: it does at once. See
+// workers.Pool.
+func WithHungAfter(d time.Duration) Option { return func(s *Source) { s.pool.HungAfter = d } }
+
 // Source reads the AMD GPUs of one machine. It implements gpu.Source.
 type Source struct {
 	cfg      Config

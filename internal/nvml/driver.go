@@ -191,7 +191,7 @@ func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
 // unusable returns why NVML cannot be used at present; nil: it can.
 func (d *driver) unusable() *failure {
 	if op := d.pending; op != nil {
-		return &failure{reason: gpu.FailureTimeout, what: "driver", err: fmt.Errorf(
+		return &failure{reason: gpu.FailureTimeout, silent: d.task.Outcome() != workers.Hung, what: "driver", err: fmt.Errorf(
 			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.began.Format(time.RFC3339),
 		)}
 	}

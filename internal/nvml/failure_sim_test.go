@@ -166,3 +166,48 @@ func TestNotBegun(t *testing.T) {
 		})
 	}
 }
+
+// A call that is slower than the time for a read is not hung: it has not been outstanding for long. The other GPUs are read.
+func TestSlowCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault  string
+		calls  int
+		unread []int
+		source bool // cannot be read
+	}{
+		"of one GPU":  {"gpu = 1\nfunction = nvmlDeviceGetTemperature", 1, []int{1}, false},
+		"of all GPUs": {"gpu = *\nfunction = nvmlDevice*", 2, []int{0, 1}, true},
+		"nvmlInit":    {"function = nvmlInit", 1, []int{0, 1}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := start(t, "gpus = 2", WithHungAfter(time.Hour), func(c *Config) { c.KeepOpen = name != "nvmlInit" })
+			n := b.read()
+			healthy(t, n, 2)
+			epoch := gpuAt(t, n, 1).Epoch
+			b.set("[fault f]\nhang = true\n" + c.fault)
+			for i := range 3 {
+				read := b.read
+				if i == 0 {
+					read = func() *gpu.Node { return b.readUntilHung(c.calls) }
+				}
+				n := read()
+				healthy(t, n, 2, c.unread...)
+				for _, index := range c.unread {
+					unread(t, n, index)
+				}
+				require.NotEmpty(t, n.Problems)
+				require.Equal(t, c.source, n.Failure != nil)
+				if c.source {
+					assert.Equal(t, gpu.FailureTimeout, n.Failure.Reason)
+					assert.False(t, n.Presence[gpu.Visible].Known())
+				}
+			}
+			b.unhang("[fault f]\npresent = false")
+			n = b.read()
+			healthy(t, n, 2)
+			assert.Nil(t, n.Failure)
+			assert.Empty(t, n.Problems)
+			assert.Equal(t, epoch, gpuAt(t, n, 1).Epoch, "its counters continue")
+		})
+	}
+}

@@ -10,11 +10,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// errHung is reported while a driver call on a GPU is outstanding.
+// errHung is reported while a driver call on a GPU has been outstanding for long.
 var errHung = errors.New("a call to the driver has not returned; the GPU is read again after the call returns")
 
-// errNotBegun is reported where the time for a read was over before a GPU was read.
-var errNotBegun = errors.New("nvml: the read timed out before the GPU was read; raise timeout or collection_interval")
+// errLate is reported if the time for a read was over before a GPU was read.
+var errLate = errors.New("nvml: the read timed out before the GPU was read; raise timeout or collection_interval")
 
 // errNotOpened is reported where the time for a read was over before NVML was initialised.
 var errNotOpened = errors.New("nvml: the read timed out before NVML was initialised; raise timeout or collection_interval")

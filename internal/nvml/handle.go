@@ -132,8 +132,8 @@ func (h *handle) outcome() outcome {
 	switch h.task.Outcome() {
 	case workers.Done:
 		o.result, o.code = h.result, h.code
-	case workers.NotBegun:
-		o.notBegun = true
+	case workers.NotBegun, workers.Late:
+		o.late = true
 	default:
 		o.hung = true
 	}

@@ -29,14 +29,13 @@ type outcome struct {
 	gpu    *knownGPU // nil: not found
 	result *device.Result
 	code   library.Code // why there is no result
-	hung   bool         // because a call has not returned
-
-	notBegun bool // because the time was over before
+	hung   bool         // because a call has not returned for long
+	late   bool         // because the time was over before; a call may not have returned
 }
 
 // silent reports whether the GPU was not read for a reason that says nothing about it.
 func (o *outcome) silent() bool {
-	return o.result == nil && !o.hung && (o.notBegun || o.code.Answer() == library.Denied)
+	return o.result == nil && !o.hung && (o.late || o.code.Answer() == library.Denied)
 }
 
 // fault is the fault of a GPU that was not read, and why.
@@ -190,7 +189,7 @@ func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.ContainsFunc(outcomes, func(o outcome) bool {
-		return o.gpu == g || o.hung && o.handle == g.foundBy
+		return o.gpu == g || (o.hung || o.late) && o.handle == g.foundBy
 	})
 }
 

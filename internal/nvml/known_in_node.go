@@ -125,8 +125,8 @@ func (m *nodeMaker) addUnread(o *outcome, id, address string) {
 	if o == nil {
 		return
 	}
-	err := errNotBegun
-	if !o.notBegun {
+	err := errLate
+	if !o.late {
 		err = fmt.Errorf("nvml: read the GPU: %w", o.code)
 	}
 	m.node.Problems = append(m.node.Problems, gpu.Problem{Device: cmp.Or(id, address), What: "GPU", Err: err})
@@ -142,7 +142,7 @@ func (m *nodeMaker) isSilent(o *outcome) bool {
 
 // why returns why a known GPU was not read.
 func (m *nodeMaker) why(g *knownGPU, o *outcome) (gpu.FaultType, string) {
-	if o != nil && o.hung || o == nil && m.driver.pending != nil {
+	if o != nil && o.hung || o == nil && m.driver.pending != nil && !m.silent {
 		return gpu.FaultHung, errHung.Error()
 	}
 	g.CountersRestarted() // it has been away, perhaps to be reset

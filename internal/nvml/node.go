@@ -68,7 +68,7 @@ func (m *nodeMaker) unusable() *failure {
 // failure returns why no GPU was read, and whether that says nothing about the GPUs; nil if one was read, and if the driver answered for
 // one that it has failed.
 func (m *nodeMaker) failure(unusable *failure) (_ *gpu.Failure, silent bool) {
-	var hung, notBegun bool
+	var hung, late bool
 	code := library.OK
 	for i := range m.outcomes {
 		switch o := &m.outcomes[i]; {
@@ -76,8 +76,8 @@ func (m *nodeMaker) failure(unusable *failure) (_ *gpu.Failure, silent bool) {
 			return nil, false
 		case o.hung:
 			hung = true
-		case o.notBegun:
-			notBegun = true
+		case o.late:
+			late = true
 		case code == library.OK || code.Answer() == library.Denied:
 			code = o.code
 		}
@@ -87,8 +87,8 @@ func (m *nodeMaker) failure(unusable *failure) (_ *gpu.Failure, silent bool) {
 	case f != nil:
 	case hung:
 		f = &failure{reason: gpu.FailureTimeout, err: errHung}
-	case notBegun:
-		f = &failure{reason: gpu.FailureTimeout, err: errNotBegun, silent: true}
+	case late:
+		f = &failure{reason: gpu.FailureTimeout, err: errLate, silent: true}
 	case m.driver.late:
 		f = &failure{reason: gpu.FailureTimeout, err: errNotOpened, silent: true}
 	case code.Answer() == library.Denied, code.Answer() == library.DriverGone:

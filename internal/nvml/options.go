@@ -14,6 +14,7 @@ type options struct {
 	sysRoot  string
 	procRoot string
 	patience time.Duration // 0: each kind of call and file has its own
+	hung     time.Duration // after which a call counts as hung; 0: that of workers.Pool
 }
 
 func newOptions(opts []Option) options {
@@ -37,6 +38,9 @@ func WithSysRoot(path string) Option { return func(o *options) { o.sysRoot = pat
 // WithPatience replaces how long a read waits at most for single files, and what is fetched between reads for its calls: for tests, which a
 // busy machine must not fail. A read still ends before its deadline.
 func WithPatience(d time.Duration) Option { return func(o *options) { o.patience = d } }
+
+// WithHungAfter replaces how long a call has been outstanding before it counts as hung; negative: it does at once. See workers.Pool.
+func WithHungAfter(d time.Duration) Option { return func(o *options) { o.hung = d } }
 
 // WithProcRoot replaces /proc, where the driver describes its GPUs.
 func WithProcRoot(path string) Option { return func(o *options) { o.procRoot = path } }

@@ -107,7 +107,7 @@ func (d *driverFiles) ask(ctx context.Context, procRoot string, addresses []stri
 			return false
 		}
 		f.read = false
-		return f.task.Outcome() != workers.Hung
+		return !f.task.Busy()
 	})
 	if len(addresses) == 0 {
 		return

@@ -52,7 +52,7 @@ func start(tb testing.TB, scenario string, options ...any) *bench {
 	cfg.LibraryPath = simulator(tb).Full
 	want := gpu.GroupAll
 	opts := []Option{
-		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc), WithPatience(time.Hour),
+		WithClock(func() time.Time { return b.clock }), WithSysRoot(b.sys), WithProcRoot(b.proc), WithPatience(time.Hour), WithHungAfter(-1),
 	}
 	for _, o := range options {
 		switch o := o.(type) {

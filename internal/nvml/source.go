@@ -62,6 +62,7 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 	if want.Has(gpu.GroupPeers) && cfg.KeepOpen { // the handles of a session are of no use in the next
 		s.gpus.cfg.Peers = &device.Peers{}
 	}
+	s.pool.HungAfter = s.opts.hung
 	s.driver = &driver{
 		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath, s.opts.patience),
 		now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,

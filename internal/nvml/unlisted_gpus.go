@@ -71,8 +71,8 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 		switch {
 		case failing[0].hung:
 			reason = errHung
-		case failing[0].notBegun:
-			reason = errNotBegun
+		case failing[0].late:
+			reason = errLate
 		}
 		m.node.Problems = append(m.node.Problems, gpu.Problem{What: "handle", Err: fmt.Errorf(
 			"nvml: %d GPUs have no device handle, so they cannot be identified; the first has index %d: %w",

@@ -21,6 +21,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -30,8 +31,16 @@ import (
 // quickly costs one thread, and devices that are slow are asked side by side.
 const patience = time.Millisecond
 
+// hungAfter is how long a call has been outstanding before it counts as hung. It does not depend on the time of a Run, which may be
+// shorter than a healthy driver needs, and it is shorter than the default timeout: with that one, a call that hangs counts as hung in the
+// first Run that leaves it.
+const hungAfter = 5 * time.Second
+
 // Pool runs the calls of one source. Run, Retire and Close are for one goroutine at a time. The zero Pool is ready for use.
 type Pool struct {
+	// HungAfter replaces, for tests, how long a call has been outstanding before it counts as hung; negative: it does at once.
+	HungAfter time.Duration
+
 	mu          sync.Mutex
 	outstanding int
 	closed      bool
@@ -47,7 +56,9 @@ const (
 	NotBegun Outcome = iota
 	// Done means that the call returned in time.
 	Done
-	// Hung means that a call was outstanding when Run returned, whether of that Run or of an earlier one.
+	// Late means that a call was outstanding when Run returned, but not for long: it may only be slow.
+	Late
+	// Hung means that a call was outstanding when Run returned, whether of that Run or of an earlier one, and has been for long.
 	Hung
 )
 
@@ -59,6 +70,7 @@ type Task struct {
 	// These are guarded by the pool's mutex.
 	busy    bool // queued or outstanding
 	outcome Outcome
+	began   time.Time // the last call
 	retired bool
 }
 
@@ -75,6 +87,9 @@ func (p *Pool) NewTask(free func()) *Task {
 func (t *Task) Outcome() Outcome {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
+	if t.outcome == Hung && time.Since(t.began) < cmp.Or(t.pool.HungAfter, hungAfter) {
+		return Late
+	}
 	return t.outcome
 }
 
@@ -173,7 +188,7 @@ func (p *Pool) work(r *round) {
 		}
 		j := r.queue[0]
 		r.queue = r.queue[1:]
-		j.Task.outcome = Hung
+		j.Task.outcome, j.Task.began = Hung, time.Now()
 		p.mu.Unlock()
 
 		j.Func()

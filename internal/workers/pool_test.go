@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 
 func TestAtMostOneCallForEachDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p Pool
+		p := Pool{HungAfter: -1}
 		tasks := newTasks(&p, 30)
 		hang := make(chan struct{})
 		var hung, ended atomic.Int64
@@ -112,7 +112,7 @@ func TestSlowDevicesAreAskedSideBySide(t *testing.T) {
 // ends late does not count as ended.
 func TestLateWorkerTakesUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p Pool
+		p := Pool{HungAfter: -1}
 		tasks := newTasks(&p, 5)
 		hang := make(chan struct{})
 		var later atomic.Int64
@@ -145,7 +145,7 @@ func TestLateWorkerTakesUpNothing(t *testing.T) {
 
 func TestNotBegunIsNotHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p Pool
+		p := Pool{HungAfter: -1}
 		tasks := newTasks(&p, 4)
 		hang := make(chan struct{})
 		p.Run(within(t, patience/2), jobs(tasks, func(int) { <-hang })...)
@@ -224,5 +224,31 @@ func TestShutdownNeverWaits(t *testing.T) {
 		assert.Zero(t, time.Since(began))
 		close(hang)
 		<-done
+	})
+}
+
+// A call that is slower than the time of a Run is not hung. It is when it has been outstanding for long, whatever the time of a Run.
+func TestLateIsNotHung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p Pool
+		task := p.NewTask(nil)
+		slow := func() { time.Sleep(hungAfter - time.Second) }
+		for range 3 {
+			p.Run(within(t, time.Second), Job{task, slow})
+			assert.Equal(t, Late, task.Outcome())
+			time.Sleep(hungAfter)
+		}
+		hang := make(chan struct{})
+		var calls atomic.Int64
+		for _, want := range []Outcome{Late, Late, Hung, Hung} {
+			p.Run(within(t, time.Second), Job{task, func() { calls.Add(1); <-hang }})
+			assert.Equal(t, want, task.Outcome())
+			time.Sleep(2 * time.Second)
+		}
+		assert.EqualValues(t, 1, calls.Load())
+		close(hang)
+		synctest.Wait()
+		p.Run(t.Context(), Job{task, func() {}})
+		assert.Equal(t, Done, task.Outcome())
 	})
 }

@@ -48,7 +48,7 @@ func TestAMDGPU(t *testing.T) {
 		return newAMDNode(t, h, "", func(n *amdNode, want gpu.Group) gpu.Source {
 			settings := amdgpu.DefaultConfig()
 			settings.RootPath = n.root
-			source, err := amdgpu.New(settings, want, amdgpu.WithClock(n.now))
+			source, err := amdgpu.New(settings, want, amdgpu.WithClock(n.now), amdgpu.WithHungAfter(-1))
 			require.NoError(t, err)
 			return source
 		})

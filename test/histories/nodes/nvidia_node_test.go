@@ -59,7 +59,7 @@ func newNVIDIANode(t *testing.T, h *histories.History, keepOpen bool) *node {
 	settings.LibraryPath, settings.KeepOpen = lib.Full, keepOpen
 	n.start(func(want gpu.Group) gpu.Source {
 		source := nvml.New(&settings, want, nvml.WithClock(s.now),
-			nvml.WithInterval(interval), nvml.WithSysRoot(n.gpus.sys), nvml.WithProcRoot(t.TempDir()), nvml.WithPatience(time.Hour))
+			nvml.WithInterval(interval), nvml.WithSysRoot(n.gpus.sys), nvml.WithProcRoot(t.TempDir()), nvml.WithPatience(time.Hour), nvml.WithHungAfter(-1))
 		t.Cleanup(func() {
 			require.NoError(t, n.control.Write("[fault f]\npresent = false")) // a hung call must not outlast its test
 			require.NoError(t, source.Close())
