@@ -61,7 +61,7 @@ func TestHalfRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	defer func() { require.NoError(t, e.Shutdown(t.Context())) }()
-	s := f.instances.instances[cfg].server
+	s := f.all()[cfg].server
 	before, routines := heap(), runtime.NumGoroutine()
 
 	dial(t, s.listener.Addr().String(), connections, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: ")

@@ -35,10 +35,8 @@ type instance struct {
 	cfg       *Config
 	telemetry component.TelemetrySettings
 	store     store
-	forget    func()
 
 	mu      sync.Mutex
-	users   int // exporters that are not shut down
 	started bool
 	failed  error // why the start failed
 	server  *server
@@ -75,15 +73,10 @@ func (i *instance) serve(ctx context.Context, host component.Host) (*server, err
 	return s, nil
 }
 
-// shutdown is called by each exporter. The last call ends the server and the fleet.
-func (i *instance) shutdown(context.Context) error {
+// Shutdown ends the server and the fleet.
+func (i *instance) Shutdown(context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.users--
-	if i.users > 0 {
-		return nil
-	}
-	i.forget()
 	if i.server != nil {
 		i.server.close()
 	}

@@ -5,6 +5,8 @@ package gpuviewexporter
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -38,10 +40,20 @@ func (f *fakeStore) Start()                         { f.started.Add(1) }
 func (f *fakeStore) Shutdown()                      { f.ended.Add(1) }
 
 func newTestFactory(f *fakeStore) *factory {
-	return &factory{instances: newRegistry(func(*Config, *zap.Logger) store {
+	return &factory{open: func(*Config, *zap.Logger) store {
 		f.opened.Add(1)
 		return f
-	})}
+	}}
+}
+
+// all returns the instance of each configuration.
+func (f *factory) all() map[*Config]*instance {
+	var all map[*Config]*instance
+	_, _, _ = f.instances.Get(&Config{}, func(others map[*Config]*instance) (*instance, error) {
+		all = maps.Clone(others)
+		return nil, errors.New("only the others are of interest")
+	})
+	return all
 }
 
 func nopSettings() exporter.Settings { return exportertest.NewNopSettings(metadata.Type) }
@@ -60,10 +72,10 @@ func TestSignalsShareOneView(t *testing.T) {
 	assert.EqualValues(t, 1, fleet.opened.Load())
 
 	require.NoError(t, metrics.Start(ctx, host))
-	url := f.instances.instances[cfg].server.url() + "healthz"
+	url := f.all()[cfg].server.url() + "healthz"
 	assert.Equal(t, http.StatusOK, get(t, url).status)
 	require.NoError(t, logs.Start(ctx, host))
-	assert.Equal(t, url, f.instances.instances[cfg].server.url()+"healthz")
+	assert.Equal(t, url, f.all()[cfg].server.url()+"healthz")
 	assert.EqualValues(t, 1, fleet.started.Load())
 
 	require.NoError(t, metrics.ConsumeMetrics(ctx, pmetric.NewMetrics()))
@@ -77,7 +89,7 @@ func TestSignalsShareOneView(t *testing.T) {
 	assert.Zero(t, fleet.ended.Load())
 	require.NoError(t, logs.Shutdown(ctx))
 	assert.EqualValues(t, 1, fleet.ended.Load())
-	assert.Empty(t, f.instances.instances)
+	assert.Empty(t, f.all())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
 	_, err = newClient().Do(request) //nolint:bodyclose // there is no answer
@@ -95,7 +107,7 @@ func TestConfigurationsAreApart(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, e.Shutdown(context.Background())) })
 	}
 	assert.EqualValues(t, 2, fleet.opened.Load())
-	assert.Len(t, f.instances.instances, 2)
+	assert.Len(t, f.all(), 2)
 }
 
 // A port that another program has is an error that says so, for each signal, and leaves nothing running.

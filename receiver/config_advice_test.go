@@ -56,13 +56,13 @@ func TestWarnedConfig(t *testing.T) {
 	assert.Empty(t, cfg.warnings())
 
 	core, logs := observer.New(zap.WarnLevel)
-	registry := newRegistry(func(string, *Config, gpu.Group) (gpu.Source, error) { return nil, context.Canceled })
+	f := &factory{open: func(string, *Config, gpu.Group) (gpu.Source, error) { return nil, context.Canceled }}
 	set := newRig(t, nil).set
 	set.Logger = zap.New(core)
 	for i, text := range []string{"scrapers: {nvml: }", "scrapers: {amdgpu: }", "scrapers: {nvidia_smi: }"} {
 		cfg, err := loadYAML(t, text)
 		require.NoError(t, err)
-		s, err := registry.get(cfg, set)
+		s, _, err := f.get(cfg, set)
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, s.close()) })
 		assert.Equal(t, i/2, logs.FilterMessageSnippet("Two receivers read the same GPUs").Len())

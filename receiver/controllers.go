@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.uber.org/zap"
 )
 
 // controllers is the receiver of one signal: one scraperhelper controller for each scraper, and the sources behind them.
 type controllers struct {
 	sources *sources
-	logger  *zap.Logger
+	release component.ShutdownFunc // of the sources
 	all     []component.Component
 	last    []func(context.Context) error // send what waits when all controllers have ended
 	started int
@@ -46,16 +45,7 @@ func (c *controllers) Shutdown(ctx context.Context) error {
 }
 
 func (c *controllers) shutdown(ctx context.Context) error {
-	began, err := c.sources.stop(ctx)
-	if !c.sources.leave() {
-		return err
-	}
-	waits := c.sources.waits
-	closeErr, ended := endBy(began.Add(waits.release), waits.later, c.sources.close)
-	if !ended {
-		c.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call to the driver may hang"))
-	}
-	return errors.Join(err, closeErr)
+	return errors.Join(c.sources.stop(ctx), c.release(ctx))
 }
 
 // end ends all controllers side by side.

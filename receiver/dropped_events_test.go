@@ -51,7 +51,7 @@ func TestDroppedEventsAreCounted(t *testing.T) {
 	}
 	eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) == 1 }, "the first read")
 	count(0)
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		s.local[0].read(t.Context(), func(*gpu.Node) {})
 	}
 	eventually(t, func() bool { return r.logs.LogRecordCount() == most }, "what was not dropped is sent")

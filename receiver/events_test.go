@@ -83,7 +83,7 @@ func TestNoEventsWithoutALogsPipeline(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	r.run(r.newMetrics())
 	eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		assert.Empty(t, s.local[0].pipeline.TakeEvents())
 	}
 }

@@ -46,7 +46,6 @@ func NewExamination(ctx context.Context, cfg *Config, id component.ID, signals S
 	if err != nil {
 		return nil, err
 	}
-	s.forget = func() {}
 	// Nothing is recorded: that there are recorders decides what is read.
 	if signals.Metrics {
 		s.newRecorder = func() *record.Recorder { return record.New(cfg.MetricsBuilderConfig, set) }
@@ -87,6 +86,5 @@ func (e *Examination) ReadLocal(ctx context.Context, use func(LocalRead)) {
 
 // Close releases the sources.
 func (e *Examination) Close() error {
-	_, err := e.sources.stop(context.Background()) // it has no receivers
-	return errors.Join(err, e.sources.close())
+	return errors.Join(e.sources.stop(context.Background()), e.sources.close())
 }

@@ -125,7 +125,7 @@ func TestFleetWithoutCluster(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	fleet := r.factory.receivers.sources[cfg].fleet
+	fleet := r.sources()[cfg].fleet
 	require.NoError(t, m.Start(t.Context(), componenttest.NewNopHost()), "a cluster that does not answer is no error")
 	reader := fleet.reader
 	require.NotNil(t, reader)
@@ -218,12 +218,12 @@ func TestFleetIsShared(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	require.Len(t, r.factory.receivers.sources, 1, "outside of a cluster it can be made all the same")
+	require.Len(t, r.sources(), 1, "outside of a cluster it can be made all the same")
 	for _, c := range []component.Component{m, l} {
 		require.ErrorContains(t, c.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_exec::clusters::0: kube: auth_type")
 	}
 	for _, c := range []component.Component{m, l} {
 		require.NoError(t, c.Shutdown(t.Context()))
 	}
-	assert.Empty(t, r.factory.receivers.sources)
+	assert.Empty(t, r.sources())
 }

@@ -28,7 +28,7 @@ func TestXIDsOfTheKernelLog(t *testing.T) {
 	r.run(m, l)
 	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
 	at := time.Unix(1000, 0)
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		s.local[0].pipeline.AddKernelLog(&gpu.Host{}, []kernellog.Event{
 			{Kind: kernellog.KindXID, Address: "0000:9b:00.0", XID: 79, Time: at, PID: gpu.Some[int64](42), Process: "python3"},
 		})
@@ -77,7 +77,7 @@ func TestFaultsOfTheKernelLog(t *testing.T) {
 	r.cfg.KernelLog = emptyKernelLog(t)
 	r.run(r.newMetrics(), r.newLogs())
 	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 1 }, "a read of each")
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		for _, l := range s.local {
 			l.pipeline.AddKernelLog(&gpu.Host{Name: "n"}, []kernellog.Event{
 				{Kind: kernellog.KindXID, Address: "0000:9b:00.0", XID: 13},
@@ -102,7 +102,7 @@ func TestKernelLogIsNotFollowed(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
 	r.cfg.KernelLog = emptyKernelLog(t)
 	r.run(r.newMetrics())
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		assert.Nil(t, s.kernelLog, "without a logs pipeline")
 	}
 }

@@ -59,7 +59,7 @@ func TestLastEventsAreSent(t *testing.T) {
 			require.NoError(t, receivers["metrics"].Start(t.Context(), r.host))
 			require.NoError(t, receivers["logs"].Start(t.Context(), r.host))
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the only read")
-			for _, s := range r.factory.receivers.sources { // found, and nobody was woken
+			for _, s := range r.sources() { // found, and nobody was woken
 				s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 			}
 			require.NoError(t, receivers[first].Shutdown(t.Context()))
@@ -174,12 +174,12 @@ func TestSourceHangsWhenAskedForLastEvents(t *testing.T) {
 		r := newRig(t, map[string]gpu.Source{"nvml": source})
 		r.cfg.ControllerConfig.CollectionInterval = time.Hour
 		waits := defaultWaits()
-		r.factory.receivers.waits = waits
+		r.factory.waits = waits
 		l, m := r.newLogs(), r.newMetrics()
 		require.NoError(t, m.Start(t.Context(), r.host))
 		require.NoError(t, l.Start(t.Context(), r.host))
 		synctest.Wait()
-		for _, s := range r.factory.receivers.sources { // found, and nobody was woken
+		for _, s := range r.sources() { // found, and nobody was woken
 			s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 		}
 		began := time.Now()

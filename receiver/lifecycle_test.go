@@ -38,7 +38,7 @@ func TestMetricsArrive(t *testing.T) {
 		reads := source.reads.Load()
 		time.Sleep(time.Hour)
 		assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
-		assert.Empty(t, r.factory.receivers.sources, "nothing is kept of it")
+		assert.Empty(t, r.sources(), "nothing is kept of it")
 	})
 }
 
@@ -48,11 +48,11 @@ func TestShutdownBeforeStart(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	m, l := r.newMetrics(), r.newLogs()
 	require.NoError(t, m.Shutdown(t.Context()))
-	assert.NotEmpty(t, r.factory.receivers.sources, "the logs pipeline still uses it")
+	assert.NotEmpty(t, r.sources(), "the logs pipeline still uses it")
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.Empty(t, r.opened)
 	assert.Zero(t, source.reads.Load())
-	assert.Empty(t, r.factory.receivers.sources)
+	assert.Empty(t, r.sources())
 }
 
 // The pipelines of one receiver share its sources: these are read for the metrics, and the logs pipeline takes the events found.
@@ -140,7 +140,7 @@ func TestNothingIsReadForNothing(t *testing.T) {
 		r.cfg.Events.ContainerGpuAllocated.Enabled, r.cfg.Events.ContainerGpuReleased.Enabled = false, events.allocations
 		r.run(r.newLogs())
 		assert.False(t, r.want.Has(gpu.GroupPower))
-		for _, s := range r.factory.receivers.sources {
+		for _, s := range r.sources() {
 			assert.Equal(t, events.xids || events.allocations || events.status, s.attributor != nil, "the kubelet is asked for the events that name containers")
 		}
 	}
@@ -161,7 +161,7 @@ func TestSourceThatCannotBeMade(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.EqualValues(t, 1, first.closed.Load())
-	assert.Empty(t, r.factory.receivers.sources)
+	assert.Empty(t, r.sources())
 }
 
 // hung is a source whose Read ignores its context and Close, and ends with the test.
@@ -179,7 +179,7 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 		source, end := hung(t)
 		defer end()
 		r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always(healthy("0123456789abcdef"))})
-		r.factory.receivers.waits = defaultWaits()
+		r.factory.waits = defaultWaits()
 		m, l := r.newMetrics(), r.newLogs()
 		require.NoError(t, m.Start(t.Context(), r.host))
 		eventually(t, func() bool { return source.reads.Load() == 1 && len(r.metrics.AllMetrics()) >= 3 }, "it hangs, and costs the other nothing")
@@ -189,7 +189,7 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 		require.NoError(t, l.Shutdown(t.Context()))
 		assert.EqualValues(t, 1, source.closed.Load(), "it is closed")
 		assert.NotEmpty(t, r.messages("Read did not end"))
-		assert.Empty(t, r.factory.receivers.sources)
+		assert.Empty(t, r.sources())
 
 		sent := len(r.metrics.AllMetrics())
 		end()
@@ -205,7 +205,7 @@ func TestShutdownWhileTheDriverCannotBeReleased(t *testing.T) {
 		source.close = func() error { <-stuck; return nil }
 		defer close(stuck)
 		r := newRig(t, map[string]gpu.Source{"nvml": source})
-		r.factory.receivers.waits = defaultWaits()
+		r.factory.waits = defaultWaits()
 		m := r.newMetrics()
 		require.NoError(t, m.Start(t.Context(), r.host))
 		eventually(t, func() bool { return source.reads.Load() > 0 }, "it runs")

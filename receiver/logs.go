@@ -20,8 +20,8 @@ import (
 )
 
 // newLogsReceiver sends the events of the reads. Where no metrics receiver reads the sources, it reads them itself.
-func newLogsReceiver(s *sources, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
-	r := &controllers{sources: s, logger: set.Logger}
+func newLogsReceiver(s *sources, shutdown component.ShutdownFunc, set receiver.Settings, next consumer.Logs) (receiver.Logs, error) {
+	r := &controllers{sources: s, release: shutdown}
 	next, err := s.gate.logs(next)
 	if err != nil {
 		return nil, err

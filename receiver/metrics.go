@@ -18,8 +18,8 @@ import (
 )
 
 // newMetricsReceiver gives each scraper a controller of its own, because one controller runs its scrapers one after the other.
-func newMetricsReceiver(s *sources, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
-	r := &controllers{sources: s, logger: set.Logger}
+func newMetricsReceiver(s *sources, shutdown component.ShutdownFunc, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
+	r := &controllers{sources: s, release: shutdown}
 	next, err := s.gate.metrics(next)
 	if err != nil {
 		return nil, err

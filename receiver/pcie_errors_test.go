@@ -37,7 +37,7 @@ func TestPCIeErrors(t *testing.T) {
 			points := otlptest.Of(otlptest.Points(r.metrics.AllMetrics()[0]), "hw.gpu.pcie.errors")
 			if !on {
 				assert.Empty(t, points)
-				for _, s := range r.factory.receivers.sources {
+				for _, s := range r.sources() {
 					assert.Nil(t, s.local[0].reader.Bus, "what is off is not read")
 				}
 				return

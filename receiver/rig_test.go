@@ -6,6 +6,7 @@ package gpureceiver
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -115,15 +116,24 @@ func newRigOf(t *testing.T, open opener) *rig {
 	r.cfg.ControllerConfig.InitialDelay = 0
 	r.cfg.ControllerConfig.Timeout = patience
 	r.cfg.Attribution.NodeName = "node-a"
-	r.factory = &factory{receivers: newRegistry(func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
+	r.factory = &factory{waits: patient(), open: func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.opened = append(r.opened, key)
 		r.want = want
 		return open(key, cfg, want)
-	})}
-	r.factory.receivers.waits = patient()
+	}}
 	return r
+}
+
+// sources returns the sources of each configuration.
+func (r *rig) sources() map[*Config]*sources {
+	var all map[*Config]*sources
+	_, _, _ = r.factory.sources.Get(&Config{}, func(others map[*Config]*sources) (*sources, error) {
+		all = maps.Clone(others)
+		return nil, errors.New("only the others are of interest")
+	})
+	return all
 }
 
 // patient returns waits that a busy machine does not use up.

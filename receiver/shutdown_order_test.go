@@ -83,7 +83,7 @@ func TestTheFirstShutdownEndsAllDeliveries(t *testing.T) {
 				slow := func(context.Context) { time.Sleep(500 * time.Millisecond) }
 				e := &sharedExporter{metrics: slow, logs: slow}
 				r := newRig(t, map[string]gpu.Source{"nvml": xids()})
-				r.factory.receivers.waits = defaultWaits()
+				r.factory.waits = defaultWaits()
 				receivers := r.shared(e)
 				synctest.Wait()
 				require.EqualValues(t, 2, e.began.Load(), "a delivery of each signal is on its way")
@@ -115,12 +115,12 @@ func TestShutdownWhileAConsumerHangs(t *testing.T) {
 					r := newRig(t, map[string]gpu.Source{"nvml": source})
 					r.cfg.ControllerConfig.CollectionInterval = time.Hour
 					waits := defaultWaits()
-					r.factory.receivers.waits = waits
+					r.factory.waits = waits
 					receivers := r.shared(e)
 					synctest.Wait()
 					require.EqualValues(t, 2, e.began.Load())
 					require.EqualValues(t, 1, e.delivered.Load(), "of the signal that does not hang")
-					for _, s := range r.factory.receivers.sources {
+					for _, s := range r.sources() {
 						s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 					}
 					assert.LessOrEqual(t, r.stop(e, receivers, first), waits.release+waits.later)
@@ -145,7 +145,7 @@ func TestShutdownInterruptsADelivery(t *testing.T) {
 		waitForEnd := func(ctx context.Context) { <-ctx.Done() }
 		e := &sharedExporter{metrics: waitForEnd, logs: waitForEnd}
 		r := newRig(t, map[string]gpu.Source{"nvml": xids()})
-		r.factory.receivers.waits = defaultWaits()
+		r.factory.waits = defaultWaits()
 		receivers := r.shared(e)
 		synctest.Wait()
 		require.EqualValues(t, 2, e.began.Load())
@@ -163,7 +163,7 @@ func TestFleetDeliversNothingAfterTheShutdown(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	f := r.factory.receivers.sources[cfg].fleet
+	f := r.sources()[cfg].fleet
 	f.begun = true // without a reader
 	require.NoError(t, m.Start(t.Context(), r.host))
 	require.NoError(t, l.Start(t.Context(), r.host))

@@ -211,7 +211,7 @@ func TestShutdownWhileTheDriverHangs(t *testing.T) {
 	}
 	s := simulate(t, "gpus = 2")
 	s.cfg.ControllerConfig.Timeout = 3 * time.Second // of one of several reads, in which a slow machine reads the other GPU
-	s.factory.receivers.waits = defaultWaits()
+	s.factory.waits = defaultWaits()
 	m := s.newMetrics()
 	require.NoError(t, m.Start(t.Context(), s.host))
 	ids := devices(s.newest(allWell(2), "two GPUs"))

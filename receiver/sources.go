@@ -45,7 +45,6 @@ type sources struct {
 	receivers  []*controllers          // one of each signal
 	closing    context.Context         // ends when the first of the receivers is shut down
 	cancel     context.CancelFunc
-	forget     func()
 	status     componentStatus
 
 	// Set before the start. Nil where there is no receiver of the signal.
@@ -55,7 +54,6 @@ type sources struct {
 	stopping sync.Once // see stop
 
 	mu      sync.Mutex
-	users   int // receivers that are not shut down
 	started bool
 	failed  error     // why the start failed
 	stopped time.Time // when the first of the receivers was shut down
@@ -243,15 +241,14 @@ func (s *sources) readNodeLabels(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the reads and the deliveries of all receivers, and returns when it was called first. Only the first call does something.
+// stop ends the reads and the deliveries of all receivers. Only the first call does something.
 //
 // The Collector stops the components of a pipeline in the order in which data passes through them, and those of two pipelines in any order. Two
 // pipelines may share an exporter: the file exporter is one object for metrics and logs, and it is closed when the first of the two has stopped. So no
 // receiver may deliver after the first of them was shut down. Until then the consumers of all of them accept data, also the last events.
 //
 // Receivers of other configurations, such as gpu/a beside gpu/b, go on: an exporter that they share gets data from receivers of other types, too.
-func (s *sources) stop(ctx context.Context) (time.Time, error) {
-	var err error
+func (s *sources) stop(ctx context.Context) (err error) {
 	s.stopping.Do(func() {
 		s.mu.Lock()
 		s.stopped = time.Now()
@@ -260,7 +257,7 @@ func (s *sources) stop(ctx context.Context) (time.Time, error) {
 		s.kernelLog.close()
 		err = s.end(ctx)
 	})
-	return s.stopped, err
+	return err
 }
 
 // end ends all receivers side by side, sends the last events, and closes the gate. scraperhelper waits for the running scrape without
@@ -301,16 +298,13 @@ func (s *sources) addLastEvents() {
 	}
 }
 
-// leave ends one receiver's use of the sources and reports whether it was the last one, which has to close them.
-func (s *sources) leave() bool {
-	s.mu.Lock()
-	s.users--
-	last := s.users == 0
-	s.mu.Unlock()
-	if last {
-		s.forget()
+// Shutdown closes the sources after stop, and waits no longer than waits.release for a call that hangs.
+func (s *sources) Shutdown(context.Context) error {
+	err, ended := endBy(s.stopped.Add(s.waits.release), s.waits.later, s.close)
+	if !ended {
+		s.logger.Warn("Driver was not released before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
-	return last
+	return err
 }
 
 // close releases all sources side by side: each may have to wait a moment for calls that are about to return.

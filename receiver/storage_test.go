@@ -89,7 +89,7 @@ func uidOf(record plog.LogRecord) string {
 
 // waiting returns the number of records that wait in the storage.
 func (r *rig) waiting() int {
-	for _, s := range r.factory.receivers.sources {
+	for _, s := range r.sources() {
 		if s.keeper.isOpen() {
 			return s.keeper.store.Waiting()
 		}
@@ -209,7 +209,7 @@ func TestRefusedEventsOutliveAShutdown(t *testing.T) {
 		disk := &checkpointtest.Storage{}
 		r := newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
 		r.keeps(disk)
-		r.factory.receivers.waits = defaultWaits()
+		r.factory.waits = defaultWaits()
 		next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
 			<-ctx.Done() // an exporter without a queue that retries for ever
 			return ctx.Err()

@@ -23,7 +23,6 @@ type instance struct {
 	cfg    *Config
 	logger *zap.Logger
 	counts *counts
-	forget func()
 
 	signals map[pipeline.Signal]bool // of the exporters; all are made before the first start
 
@@ -31,7 +30,6 @@ type instance struct {
 	noNode sync.Once // of the warning
 
 	mu      sync.Mutex
-	users   int // exporters that are not shut down
 	started bool
 	failed  error // why the start failed
 	events  *eventPoster
@@ -81,15 +79,10 @@ func (i *instance) open() error {
 	return nil
 }
 
-// shutdown is called by each exporter. The last call ends the posting.
-func (i *instance) shutdown(context.Context) error {
+// Shutdown ends the posting.
+func (i *instance) Shutdown(context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.users--
-	if i.users > 0 {
-		return nil
-	}
-	i.forget()
 	if i.events != nil {
 		i.events.stop()
 	}
