@@ -65,12 +65,16 @@ func (q *eventQueue) add(e gpu.Event, had deviceContainers) {
 	}
 	now := time.Now()
 	q.push(q.endedSums(now))
-	due := []gpu.Event{e}
-	if e.Type == gpu.EventStatus {
-		due = q.flaps.next(e, now)
-	}
-	for _, e := range due {
-		q.push(q.repeats.next(e, now))
+	if key, summed := keyOf(&e); summed {
+		q.push(q.repeats.next(key, e, now))
+	} else {
+		due := []gpu.Event{e}
+		if e.Type == gpu.EventStatus {
+			due = q.flaps.next(e, now)
+		}
+		for _, e := range due {
+			q.push(append(q.repeats.release(gpuOf(&e), now), e))
+		}
 	}
 	q.startTimer(now)
 }

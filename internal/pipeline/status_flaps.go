@@ -98,12 +98,9 @@ func (f *statusFlaps) ended(now time.Time) []gpu.Event {
 
 // all returns all sums, and watches nothing any longer.
 func (f *statusFlaps) all() []gpu.Event {
-	var events []gpu.Event
-	for watched := range maps.Values(f.watched) {
-		events = append(events, watched.take()...)
-	}
+	events := f.open()
 	f.watched = nil
-	return inOrder(events)
+	return events
 }
 
 // open returns the sums as they are. They go on.

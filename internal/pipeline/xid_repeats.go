@@ -58,12 +58,8 @@ type watchedXID struct {
 	last uint64     // the number of the last one in sum
 }
 
-// next returns what is to be sent now that an event has come.
-func (r *xidRepeats) next(e gpu.Event, now time.Time) []gpu.Event {
-	key, summed := keyOf(&e)
-	if !summed {
-		return append(r.release(gpuOf(&e), now), e)
-	}
+// next returns what is to be sent now that an event has come whose repeats are summed.
+func (r *xidRepeats) next(key repeatKey, e gpu.Event, now time.Time) []gpu.Event {
 	if watched := r.watched[key]; watched != nil {
 		r.hold(watched, e)
 		return nil
@@ -159,22 +155,15 @@ func (r *xidRepeats) ended(now time.Time) []gpu.Event {
 
 // all returns all sums, and watches nothing any longer.
 func (r *xidRepeats) all() []gpu.Event {
-	events := r.take(func(*watchedXID) bool { return true }, time.Time{})
+	events := r.open()
 	r.watched = nil
 	return events
 }
 
 // open returns the sums as they are, in the order of their last XIDs. They go on.
 func (r *xidRepeats) open() []gpu.Event {
-	var open []*watchedXID
-	for watched := range maps.Values(r.watched) {
-		if watched.sum != nil {
-			open = append(open, watched)
-		}
-	}
-	slices.SortFunc(open, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
-	events := make([]gpu.Event, 0, len(open))
-	for _, watched := range open {
+	var events []gpu.Event
+	for _, watched := range r.summing(func(*watchedXID) bool { return true }) {
 		events = append(events, *watched.sum)
 	}
 	return events
@@ -190,17 +179,22 @@ func (r *xidRepeats) nextEnd() (next time.Time) {
 	return next
 }
 
-// take takes the sums that are wanted, in the order of their last XIDs, and begins new ones: those of a GPU that are taken together end together.
-func (r *xidRepeats) take(wanted func(*watchedXID) bool, now time.Time) []gpu.Event {
-	var taken []*watchedXID
+// summing returns the wanted keys that have a sum, in the order of their last XIDs.
+func (r *xidRepeats) summing(wanted func(*watchedXID) bool) []*watchedXID {
+	var found []*watchedXID
 	for watched := range maps.Values(r.watched) {
 		if watched.sum != nil && wanted(watched) {
-			taken = append(taken, watched)
+			found = append(found, watched)
 		}
 	}
-	slices.SortFunc(taken, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
-	events := make([]gpu.Event, 0, len(taken)+1)
-	for _, watched := range taken {
+	slices.SortFunc(found, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
+	return found
+}
+
+// take takes the sums that are wanted, and begins new ones: those of a GPU that are taken together end together.
+func (r *xidRepeats) take(wanted func(*watchedXID) bool, now time.Time) []gpu.Event {
+	var events []gpu.Event
+	for _, watched := range r.summing(wanted) {
 		events = append(events, *watched.sum)
 		watched.sum, watched.ends = nil, now.Add(repeatPeriod)
 	}
