@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/confignet"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelgpu/gpureceiver/internal/configkeys"
 )
 
 const (
@@ -89,7 +91,7 @@ func createDefaultConfig() component.Config {
 
 // Unmarshal reads the configuration.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
-	if err := checkKeys(conf.ToStringMap(), c); err != nil {
+	if err := configkeys.Check("", conf.ToStringMap(), c); err != nil {
 		return err
 	}
 	return conf.Unmarshal(c)

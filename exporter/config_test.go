@@ -57,6 +57,19 @@ func TestConfiguration(t *testing.T) {
 	assert.Empty(t, cfg.warnings(false))
 }
 
+// A section can be switched off, and headers can be a list or a section.
+func TestSections(t *testing.T) {
+	for _, headers := range []any{map[string]any{"X-A": "b"}, []any{map[string]any{"name": "X-A", "value": "b"}}} {
+		cfg, err := load(t, map[string]any{
+			"auth": map[string]any{"enabled": false}, "cors": nil, "tls": nil, "response_headers": headers, "middlewares": []any{map[string]any{"id": "limit/1"}},
+			"compression_algorithms": []any{"gzip"}, "dialer": map[string]any{"timeout": "1s"},
+		})
+		require.NoError(t, err)
+		value, _ := cfg.Server.ResponseHeaders.Get("X-A")
+		assert.Equal(t, "b", string(value))
+	}
+}
+
 // A wrong setting is refused with its key and what is allowed.
 func TestWrongConfigurations(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -64,7 +77,11 @@ func TestWrongConfigurations(t *testing.T) {
 		messages []string
 	}{
 		"unknown key":              {map[string]any{"histroy": "5m"}, []string{"histroy", "there is no such setting", "history", "auth"}},
-		"unknown key of a section": {map[string]any{"tls": map[string]any{"client_ca_fil": "/ca"}}, []string{"tls", "client_ca_fil"}},
+		"unknown key of a section": {map[string]any{"tls": map[string]any{"client_ca_fil": "/ca"}}, []string{"tls::client_ca_fil: there is no such setting; allowed are ca_file, "}},
+		"duration":                 {map[string]any{"history": "1d"}, []string{`history: must be a duration with a unit (h, m, s or ms), such as 30s or 1h30m, got "1d"`}},
+		"duration of a section":    {map[string]any{"tls": map[string]any{"reload_interval": "1d"}}, []string{"tls::reload_interval: must be a duration with a unit"}},
+		"part of a node":           {map[string]any{"max_nodes": 1.5}, []string{"max_nodes: must be a whole number, got 1.5"}},
+		"empty":                    {map[string]any{"write_timeout": nil}, []string{"write_timeout: is empty"}},
 		"no port":                  {map[string]any{"endpoint": "localhost"}, []string{"endpoint", "127.0.0.1:9410", "localhost"}},
 		"no endpoint":              {map[string]any{"endpoint": ""}, []string{"endpoint", "127.0.0.1:9410"}},
 		"port":                     {map[string]any{"endpoint": "127.0.0.1:65536"}, []string{"endpoint", "from 0 to 65535", "127.0.0.1:65536"}},

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
+	"github.com/otelgpu/gpureceiver/internal/configkeys"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kernellog"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
@@ -63,7 +64,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 		return fmt.Errorf("%s: must name the scrapers, each with its settings: %s", scrapersKey, allowedScrapers())
 	}
 	conf.Delete(scrapersKey)
-	if err := checkKeys("", conf.ToStringMap(), c); err != nil {
+	if err := configkeys.Check("", conf.ToStringMap(), c); err != nil {
 		return err
 	}
 	if conf.IsSet(kernelLogKey) { // also without a value
@@ -106,7 +107,7 @@ func unmarshalScraper(section *confmap.Conf, key string) (component.Config, erro
 	}
 	cfg := kind.defaultConfig()
 	path := scrapersKey + "::" + key
-	if err := checkKeys(path+"::", settings.ToStringMap(), cfg); err != nil {
+	if err := configkeys.Check(path+"::", settings.ToStringMap(), cfg); err != nil {
 		return nil, err
 	}
 	if err := settings.Unmarshal(cfg); err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pipeline"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/otelgpu/gpureceiver/internal/configkeys"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
@@ -57,13 +58,24 @@ type NodeConditionConfig struct {
 	UnknownAfter time.Duration `mapstructure:"unknown_after"`
 }
 
-var _ confmap.Validator = (*Config)(nil)
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
 
 func createDefaultConfig() component.Config {
 	return &Config{
 		API:    kube.Config{QPS: defaultQPS, Burst: defaultBurst},
 		Events: configoptional.Default(EventsConfig{}), NodeCondition: configoptional.Default(NodeConditionConfig{UnknownAfter: defaultUnknownAfter}),
 	}
+}
+
+// Unmarshal reads the configuration.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := configkeys.Check("", conf.ToStringMap(), c); err != nil {
+		return err
+	}
+	return conf.Unmarshal(c)
 }
 
 // Validate returns what is wrong, each error with its key.

@@ -39,8 +39,10 @@ func TestWrongConfigurations(t *testing.T) {
 		want     string
 	}{
 		"nothing to do":  {nil, "events, node_condition: nothing is posted without either"},
-		"unknown":        {map[string]any{"event": map[string]any{}}, "event"},
-		"unknown inside": {map[string]any{"events": map[string]any{"all": true}}, "all"},
+		"unknown":        {map[string]any{"event": map[string]any{}}, "event: there is no such setting; allowed are "},
+		"unknown inside": {map[string]any{"events": map[string]any{"all": true}}, "events::all: there is no such setting; allowed are enabled"},
+		"duration":       {map[string]any{"node_condition": map[string]any{"unknown_after": "1d"}}, `node_condition::unknown_after: must be a duration with a unit (h, m, s or ms), such as 30s or 1h30m, got "1d"`},
+		"number":         {map[string]any{"kube_api_burst": 1.5, "events": nil}, "kube_api_burst: must be a whole number, got 1.5"},
 		"silence":        {map[string]any{"node_condition": map[string]any{"unknown_after": "1s"}}, "node_condition::unknown_after: "},
 		"auth":           {map[string]any{"auth_type": "tls", "events": map[string]any{}}, "auth_type: "},
 		"node":           {map[string]any{"node_name": "Node A", "events": map[string]any{}}, "node_name: "},

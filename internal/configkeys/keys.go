@@ -1,7 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
+// Package configkeys checks the keys of a configuration, and the kinds of their values, before it is decoded.
+package configkeys
 
 import (
 	"errors"
@@ -14,15 +15,17 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
 )
 
-// mostKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
-const mostKeys = 16
+// maxKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
+const maxKeys = 28
 
-// checkKeys refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
+// Check refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
 // with its full path and what is allowed. The decoder that runs after it would refuse most of them too, but names only the
-// last part of the key, and takes 1.5 for 1.
-func checkKeys(path string, settings map[string]any, config any) error {
+// last part of the key, takes 1.5 for 1, and passes over unknown keys of a squashed struct that decodes itself, such as the HTTP
+// server's: a misspelt auth would leave the server open.
+func Check(path string, settings map[string]any, config any) error {
 	return checkSection(path, settings, reflect.TypeOf(config))
 }
 
@@ -34,6 +37,10 @@ func checkSection(path string, settings map[string]any, t reflect.Type) error {
 		return nil
 	}
 	allowed := map[string]reflect.Type{}
+	if optional, ok := reflect.PointerTo(t).MethodByName("GetOrInsertDefault"); ok { // a configoptional.Optional
+		t = optional.Type.Out(0).Elem()
+		allowed["enabled"] = reflect.TypeFor[bool]()
+	}
 	collectKeys(t, allowed)
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -72,7 +79,7 @@ func collectKeys(t reflect.Type, keys map[string]reflect.Type) {
 }
 
 func allowedKeys(allowed map[string]reflect.Type) string {
-	if len(allowed) > mostKeys {
+	if len(allowed) > maxKeys {
 		return "documentation.md lists what there is"
 	}
 	return "allowed are " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ")
@@ -103,6 +110,7 @@ func checkValue(path string, value any, t reflect.Type) error {
 			return checkSection(path+"::", section, t)
 		}
 		want = "a section of settings, or empty"
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[confmap.Unmarshaler]()): // a list that may also be a section
 	case kind == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		if isList {
 			return checkList(path, list, t.Elem())
