@@ -15,18 +15,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 )
 
 const (
 	lookEvery    = time.Second
 	heartbeat    = 5 * time.Minute  // a condition that has not changed is posted again
 	leastBetween = 10 * time.Second // two posts of one node
-	firstWait    = 5 * time.Second  // after a failure
-	lastWait     = 5 * time.Minute
 	forgetAfter  = time.Hour        // a node that sends nothing; its condition stays Unknown
 	lastWords    = 20 * time.Second // for all nodes, at the shutdown
 	maxNodes     = 10_000
 )
+
+var conditionRetries = backoff.Policy{First: 5 * time.Second, Max: 5 * time.Minute}
 
 // conditionPoster posts the condition of each node whose metrics come, when it changes and every five minutes. A node that sends no metrics
 // becomes Unknown, and at the shutdown all do.
@@ -46,13 +48,13 @@ type conditionPoster struct {
 
 // postedNode is a node and what was posted of it. The mutex of the poster guards its health; the rest is the goroutine's.
 type postedNode struct {
-	health *nodeHealth
-	known  bool // that the API server had, if anything, was read
-	last   verdict
-	since  time.Time // of the status
-	at     time.Time // the last post
-	after  time.Time // a failure: not before
-	wait   time.Duration
+	health   *nodeHealth
+	known    bool // that the API server had, if anything, was read
+	last     verdict
+	since    time.Time // of the status
+	at       time.Time // the last post
+	after    time.Time // a failure: not before
+	failures int       // in a row
 
 	maybePosted bool // an attempt ended without an answer, or with one that does not exclude that it was taken
 }
@@ -120,13 +122,13 @@ func (p *conditionPoster) post(ctx context.Context, now time.Time) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			d.node.wait = 0
+			d.node.failures = 0
 		case apierrors.IsNotFound(err): // a node that left, or that the API server does not know yet
-			d.node.known, d.node.after = false, now.Add(lastWait)
+			d.node.known, d.node.after = false, now.Add(conditionRetries.Max)
 			continue
 		default:
-			d.node.wait = min(max(2*d.node.wait, firstWait), lastWait)
-			d.node.after = now.Add(d.node.wait)
+			d.node.failures++
+			d.node.after = now.Add(conditionRetries.Wait(d.node.failures))
 			if !retryable(err) {
 				p.counts.refused(objectCondition)
 			}

@@ -19,6 +19,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
@@ -26,8 +27,6 @@ const (
 	maxQueued      = 1000 // Events that wait
 	maxPosted      = 4096 // Events that are known to have been taken
 	requestTimeout = 10 * time.Second
-	firstRetry     = time.Second
-	lastRetry      = 30 * time.Second
 	retryFor       = 5 * time.Minute // one Event, while the others wait
 	lastPosts      = 5 * time.Second // what still waits at the shutdown
 )
@@ -136,8 +135,8 @@ func (p *eventPoster) correlated(event *corev1.Event, post func(*corev1.Event, [
 
 // persist writes an Event, and tries again while the API server is away or too busy. An Event that it writes at the shutdown may be lost.
 func (p *eventPoster) persist(ctx context.Context, event *corev1.Event, patch []byte) error {
-	until := time.Now().Add(retryFor)
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+	until, retries := time.Now().Add(retryFor), backoff.Policy{First: time.Second, Max: 30 * time.Second}
+	for failures := 1; ; failures++ {
 		err := p.write(ctx, event, patch)
 		if ctx.Err() != nil {
 			if retryable(err) {
@@ -157,7 +156,7 @@ func (p *eventPoster) persist(ctx context.Context, event *corev1.Event, patch []
 		case <-ctx.Done():
 			p.counts.dropped(dropShutdown, 1)
 			return err
-		case <-time.After(wait):
+		case <-time.After(retries.Wait(failures)):
 		}
 	}
 }

@@ -13,23 +13,23 @@ import (
 )
 
 // Policy is how long to wait after failures in a row.
-type Policy struct {
-	First time.Duration // the first wait
-	Max   time.Duration // the longest
-	Free  int           // so many failures at first cost no wait: the next attempt may follow immediately
+type Policy = PolicyIn[time.Duration]
+
+// PolicyIn is a Policy in another unit than time, such as reads.
+type PolicyIn[Unit ~int | ~int64] struct {
+	First Unit // the first wait
+	Max   Unit // the longest
+	Free  int  // so many failures at first cost no wait: the next attempt may follow immediately
 }
 
 // Wait returns the wait after so many failures in a row.
-func (p Policy) Wait(failures int) time.Duration {
+func (p PolicyIn[Unit]) Wait(failures int) Unit {
 	if failures <= p.Free {
 		return 0
 	}
 	wait := min(p.First, p.Max)
-	for range failures - p.Free - 1 {
-		if wait >= p.Max/2 {
-			return p.Max
-		}
-		wait *= 2
+	for n := failures - p.Free; n > 1 && wait < p.Max; n-- {
+		wait += min(wait, p.Max-wait)
 	}
 	return wait
 }

@@ -31,6 +31,13 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// Each wait is twice the one before until the maximum, also in another unit and where the maximum is odd.
+func TestWaitInReads(t *testing.T) {
+	for failures, wait := range []int{0, 2, 4, 8, 16, 32, 33, 33} {
+		assert.Equal(t, wait, PolicyIn[int]{First: 2, Max: 33}.Wait(failures))
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	policy := Policy{First: 10 * time.Second, Max: time.Minute, Free: 1}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

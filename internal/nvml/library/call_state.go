@@ -8,41 +8,40 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxSkipped bounds for how many reads a function that failed is not called.
-const maxSkipped = 32
+// retries is in reads: a function that fails is called at the second read after it, then at the fourth and so on.
+var retries = backoff.PolicyIn[int]{First: 2, Max: 33}
 
 // Retry spaces out the attempts at a function that fails.
 type Retry struct {
-	noted bool // a problem stands
-	skip  int  // reads in which it is not called
-	next  int  // how many those will be if it fails again
+	noted    bool // a problem stands
+	skip     int  // reads in which it is not called
+	failures int  // in a row
 }
 
 // Begin starts a read, and reports whether the function may be called in it.
 func (r *Retry) Begin() bool {
-	if r.skip > 0 {
-		r.skip--
-	}
+	r.skip = max(r.skip-1, 0)
 	return r.skip == 0
 }
 
 // Fail notes a failure: the function is not called in the next reads, in more of them after each failure.
 func (r *Retry) Fail() {
-	r.RetrySoon()
-	r.skip++ // Begin subtracts one before the next read calls it
+	r.failures++
+	r.skip = retries.Wait(r.failures)
 }
 
 // RetrySoon is Fail for a function that is called at the next read, and less often only if it fails again.
 func (r *Retry) RetrySoon() {
-	r.next = min(2*r.next+1, maxSkipped)
-	r.skip = r.next
+	r.Fail()
+	r.skip--
 }
 
 // Failing reports whether the last call failed.
-func (r *Retry) Failing() bool { return r.next > 0 }
+func (r *Retry) Failing() bool { return r.failures > 0 }
 
 // Skipped reports whether the function is not called in this read.
 func (r *Retry) Skipped() bool { return r.skip > 0 }
@@ -239,7 +238,7 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 		c.AddProblem(key, what, fmt.Errorf("read %s (%s): %w", what, symbol, code))
 	case !bad && retry.noted:
 		c.DropProblem(key)
-		retry.next = 0
+		retry.failures = 0
 	}
 	retry.noted = answer == Denied || answer == Failed
 	return code == OK

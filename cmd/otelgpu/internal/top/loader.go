@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/client"
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 )
 
-const (
-	// leastOften is how old an answer becomes while the server sends no change.
-	leastOften = 15 * time.Second
-	// mostBackoff is the longest pause after a failure.
-	mostBackoff = 10 * time.Second
-	// mostPolling is the longest time of polling before the stream is tried again. The first is a second.
-	mostPolling = 20 * time.Second
+// leastOften is how old an answer becomes while the server sends no change.
+const leastOften = 15 * time.Second
+
+var (
+	answerRetries = backoff.Policy{First: time.Second, Max: 10 * time.Second}
+	streamRetries = backoff.Policy{First: time.Second, Max: 20 * time.Second} // the server is polled meanwhile
 )
 
 // loader asks the server when the question changes, when the server sends a change, and otherwise from time to time.
@@ -61,7 +61,7 @@ func (l *loader) run(ctx context.Context) {
 		wait := leastOften
 		switch {
 		case failures > 0:
-			wait = min(mostBackoff, time.Second<<min(failures-1, 10))
+			wait = answerRetries.Wait(failures)
 		case changed:
 			wait = max(l.interval, 4*cost) // what is slow is not asked for all the time
 		}
@@ -98,7 +98,7 @@ func (l *loader) run(ctx context.Context) {
 
 // watch follows the server's stream of changes, and polls while there is none.
 func (l *loader) watch(ctx context.Context) {
-	polling := time.Second
+	failures := 0
 	for ctx.Err() == nil {
 		live := false
 		_ = l.client.Stream(ctx, func() { // its end is no error: polling replaces it
@@ -109,11 +109,11 @@ func (l *loader) watch(ctx context.Context) {
 			l.change()
 		})
 		if live {
-			polling = time.Second
+			failures = 0
 			l.tell(ctx, false)
 		}
-		l.poll(ctx, polling)
-		polling = min(mostPolling, 2*polling)
+		failures++
+		l.poll(ctx, streamRetries.Wait(failures))
 	}
 }
 
