@@ -116,8 +116,7 @@ func (s *Source) unreadGPUs() []physical {
 		case workers.Hung:
 			known.AddTo(&node, gpu.FaultHung, errHung.Error())
 		default:
-			fault, message := s.lostFault(r.address)
-			known.AddTo(&node, fault, message)
+			known.AddTo(&node, gpu.FaultLost, s.whyLost(r.address))
 		}
 		gpus = append(gpus, physical{r.address, node.Devices})
 	}
@@ -157,21 +156,19 @@ func (s *Source) lostGPUs() []physical {
 		if inv := s.scanner.last; (inv.CardsErr != nil || !inv.DriverLoaded) && !inv.LeftBus(known.Address()) {
 			known.AddUnreadTo(&node)
 		} else {
-			fault, message := s.lostFault(known.Address())
-			known.AddTo(&node, fault, message)
+			known.AddTo(&node, gpu.FaultLost, s.whyLost(known.Address()))
 		}
 		gpus = append(gpus, physical{known.Address(), node.Devices})
 	}
 	return gpus
 }
 
-// lostFault returns why a GPU cannot be found.
-func (s *Source) lostFault(address string) (gpu.FaultType, string) {
-	inv := s.scanner.last
-	if inv.LeftBus(address) {
-		return gpu.FaultLost, "it is not on the PCI bus any more"
+// whyLost returns why a GPU cannot be found.
+func (s *Source) whyLost(address string) string {
+	if s.scanner.last.LeftBus(address) {
+		return "it is not on the PCI bus any more"
 	}
-	return gpu.FaultLost, "the amdgpu driver does not show it any more"
+	return "the amdgpu driver does not show it any more"
 }
 
 // number gives the devices of a GPU their indices as rocm-smi and amd-smi count, which number the driver's GPUs in the order of their PCI

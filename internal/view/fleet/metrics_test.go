@@ -17,9 +17,8 @@ import (
 // Each label of a metric is an attribute that the receiver sends with it, and a metric asks for no label that it does not have.
 func TestLabels(t *testing.T) {
 	sent := map[string]any{}
-	all := reflect.ValueOf(metadata.MetricsInfo)
-	for i := range all.NumField() {
-		sent[all.Field(i).FieldByName("Name").String()] = all.Field(i).FieldByName("Attributes").Interface()
+	for _, info := range reflect.ValueOf(metadata.MetricsInfo).Fields() {
+		sent[info.FieldByName("Name").String()] = info.FieldByName("Attributes").Interface()
 	}
 	for name, m := range metrics {
 		assert.LessOrEqual(t, len(m.labels), maxLabels, name)

@@ -252,11 +252,30 @@ func TestImpossibleValues(t *testing.T) {
 		metric string
 		value  float64
 	}{
-		{"hw.gpu.utilization", 1.01}, {"hw.gpu.utilization", -0.01}, {"hw.gpu.memory.controller.utilization", 100}, {"hw.fan.speed_ratio", 2},
-		{"process.gpu.utilization", 55}, {"container.gpu.utilization", -1}, {"hw.status", 2}, {"hw.gpu.memory.limit", -1}, {"hw.gpu.memory.usage", 1e29},
-		{"process.gpu.memory.usage", -1}, {"container.gpu.memory.limit", 1e29}, {"hw.gpu.count", -1}, {"hw.gpu.count", 1e29}, {"hw.errors", -1},
-		{"hw.energy", 1e29}, {"hw.gpu.interconnect.io", -1}, {"hw.power", -1}, {"hw.power.limit", 1e29}, {"hw.temperature", -300}, {"hw.gpu.speed", 1e29},
-		{"hw.gpu.source.readable", 1e29}, {"hw.gpu.info", -1}, {"hw.power", math.Inf(1)}, {"hw.temperature", nan},
+		{"hw.gpu.utilization", 1.01},
+		{"hw.gpu.utilization", -0.01},
+		{"hw.gpu.memory.controller.utilization", 100},
+		{"hw.fan.speed_ratio", 2},
+		{"process.gpu.utilization", 55},
+		{"container.gpu.utilization", -1},
+		{"hw.status", 2},
+		{"hw.gpu.memory.limit", -1},
+		{"hw.gpu.memory.usage", 1e29},
+		{"process.gpu.memory.usage", -1},
+		{"container.gpu.memory.limit", 1e29},
+		{"hw.gpu.count", -1},
+		{"hw.gpu.count", 1e29},
+		{"hw.errors", -1},
+		{"hw.energy", 1e29},
+		{"hw.gpu.interconnect.io", -1},
+		{"hw.power", -1},
+		{"hw.power.limit", 1e29},
+		{"hw.temperature", -300},
+		{"hw.gpu.speed", 1e29},
+		{"hw.gpu.source.readable", 1e29},
+		{"hw.gpu.info", -1},
+		{"hw.power", math.Inf(1)},
+		{"hw.temperature", nan},
 	} {
 		w.pass(time.Second)
 		message, points := m.read(w.now), 0
