@@ -177,7 +177,7 @@ func listedDevice(l *listRecord, static staticInfo) smidevice.Listed {
 	e.Device.Aliases = l.aliases
 	e.Device.Index, e.Device.CurrentIndex = gpu.Some(l.index), gpu.Some(l.index)
 	if static.exhausted {
-		e.Device.AddFault(gpu.FaultBadPageThreshold, "more bad memory pages than the driver's threshold: replace the GPU")
+		e.Device.AddFault(gpu.FaultBadPageThreshold, "more bad memory pages than the driver's threshold")
 	}
 	return e
 }

@@ -167,22 +167,12 @@ var (
 		gpu.PCIeNonFatal:  "non_fatal",
 		gpu.PCIeFatal:     "fatal",
 	}
-	faultTypes = [gpu.NumFaultTypes]string{
-		gpu.FaultLost:           "lost",
-		gpu.FaultResetRequired:  "reset_required",
-		gpu.FaultHung:           "hung",
-		gpu.FaultDriverMismatch: "driver_mismatch",
-		gpu.FaultUnreachable:    "unreachable",
-		gpu.FaultRemapPending:   "remap_pending",
-		gpu.FaultRemapFailed:    "remap_failed",
-		gpu.FaultDrain:          "drain",
-		gpu.FaultRecovery:       "recovery_requested",
-
-		gpu.FaultFabric:           "fabric",
-		gpu.FaultSRAMThreshold:    "sram_threshold",
-		gpu.FaultBadPageThreshold: "bad_page_threshold",
-		gpu.FaultInfoROM:          "inforom_corrupted",
-	}
+	faultTypes = func() (names [gpu.NumFaultTypes]string) {
+		for _, r := range gpu.Remedies {
+			names[r.Fault] = r.Name
+		}
+		return names
+	}()
 	failureReasons = [gpu.NumFailureReasons]string{
 		gpu.FailureOther:            "_OTHER", // as the conventions name an error without a name of its own
 		gpu.FailureToolMissing:      "tool_missing",

@@ -5,7 +5,6 @@ package record
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog"
@@ -24,15 +23,15 @@ func setStatus(record plog.LogRecord, e *gpu.Event) {
 		}
 	}
 	a.text("hw.gpu.recovery.action", recoveryAction(e.RecoveryAction, e.RecoveryWord))
-	action := statusAction(e)
-	a.text("hw.gpu.recommended_action", action.name)
+	action, advice := statusAction(e)
+	a.text("hw.gpu.recommended_action", action)
 	if previous, ok := e.Previous.Get(); ok {
 		a.text("hw.gpu.previous_state", states[previous].String())
 	}
 	a.seconds("hw.gpu.previous_state_duration", e.Lasted)
 	a.sum(e)
 	a.containers(e)
-	record.Body().SetStr(statusText(e, action.advice))
+	record.Body().SetStr(statusText(e, advice))
 }
 
 var (
@@ -64,49 +63,14 @@ func statusText(e *gpu.Event, advice string) string {
 	return text
 }
 
-// faultAction is what to do first about a fault.
-type faultAction struct {
-	name   string // hw.gpu.recommended_action
-	advice string // for people; empty where the fault's message says it
-}
-
-// faultActions are by fault. They agree with the remedies that the view gives.
-var faultActions = [gpu.NumFaultTypes]faultAction{
-	gpu.FaultLost:           {"restart_bm", "restart the node"},
-	gpu.FaultResetRequired:  {"reset_gpu", "reset the GPU"},
-	gpu.FaultHung:           {"reset_gpu", "end what runs on the GPU and reset it"},
-	gpu.FaultDriverMismatch: {"restart_collector", "restart the collector"},
-	gpu.FaultUnreachable:    {"restart_bm", "restart the node"},
-	gpu.FaultRemapPending:   {"reset_gpu", "reset the GPU when its work allows it"},
-	gpu.FaultRemapFailed:    {"replace_gpu", ""},
-	gpu.FaultDrain:          {"drain_and_reset", "let its work end, then reset the GPU"},
-	gpu.FaultRecovery:       {"follow_recovery_action", ""},
-
-	gpu.FaultFabric:           {"check_fabric", "check the fabric manager and the NVLink switches"},
-	gpu.FaultSRAMThreshold:    {"replace_gpu", "have the GPU replaced"},
-	gpu.FaultBadPageThreshold: {"replace_gpu", "have the GPU replaced"},
-	gpu.FaultInfoROM:          {"contact_support", "contact the vendor's support"},
-}
-
-// urgency has the faults in the order in which they are dealt with.
-var urgency = [...]gpu.FaultType{
-	gpu.FaultDriverMismatch, gpu.FaultLost, gpu.FaultUnreachable, gpu.FaultHung, gpu.FaultResetRequired, gpu.FaultRemapFailed,
-	gpu.FaultSRAMThreshold, gpu.FaultBadPageThreshold, gpu.FaultDrain, gpu.FaultRecovery, gpu.FaultFabric, gpu.FaultInfoROM,
-	gpu.FaultRemapPending,
-}
-
-// statusAction is what to do first: what the driver requests, else what the most urgent fault needs.
-func statusAction(e *gpu.Event) faultAction {
+// statusAction is what to do first, and the advice for people: what the driver requests, else what the most urgent fault needs.
+func statusAction(e *gpu.Event) (name, advice string) {
 	if len(e.Faults) == 0 {
-		return faultAction{}
+		return "", ""
 	}
 	if requested := recoveryAction(e.RecoveryAction, e.RecoveryWord); requested != "" && requested != recoveryActions[gpu.RecoveryNone] {
-		return faultActions[gpu.FaultRecovery]
+		return gpu.RemedyFor(gpu.FaultRecovery).Action, "" // the fault's message says what the driver requests
 	}
-	for _, fault := range urgency {
-		if slices.Contains(e.Faults, fault) {
-			return faultActions[fault]
-		}
-	}
-	return faultAction{}
+	remedy := gpu.RemedyFor(e.Faults...)
+	return remedy.Action, remedy.First
 }

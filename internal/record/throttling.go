@@ -41,17 +41,17 @@ func setThrottled(record plog.LogRecord, e *gpu.Event) {
 	}
 	text += ": " + strings.Join(reasons, ", ")
 	if e.Type == gpu.EventThrottledStarted {
-		action := throttleAction(e.Throttle)
-		a.text("hw.gpu.recommended_action", action.name)
-		text += "; " + action.advice
+		action, advice := throttleAction(e.Throttle)
+		a.text("hw.gpu.recommended_action", action)
+		text += "; " + advice
 	}
 	record.Body().SetStr(text)
 }
 
-// throttleAction is what to do first. Hardware slowdown alone, and heat, are matters of cooling.
-func throttleAction(reasons []gpu.ThrottleReason) faultAction {
+// throttleAction is what to do first, and the advice for people. Hardware slowdown alone, and heat, are matters of cooling.
+func throttleAction(reasons []gpu.ThrottleReason) (name, advice string) {
 	if slices.Contains(reasons, gpu.ThrottleHWPowerBrake) {
-		return faultAction{"check_power", "check the power supply"}
+		return "check_power", "check the power supply"
 	}
-	return faultAction{"check_cooling", "check the fans, the air flow and the coolant"}
+	return "check_cooling", "check the fans, the air flow and the coolant"
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // runbooks is the address of docs/operate/alerts.md.
@@ -53,6 +55,23 @@ func TestRunbooks(t *testing.T) {
 		order = append(order, heading)
 	}
 	assert.ElementsMatch(t, alerts, order)
+}
+
+// The alert for a fault says what the vocabulary says about it, and its runbook says what to do first.
+func TestAlertsGiveTheRemedies(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "alerts.md"))
+	require.NoError(t, err)
+	plain := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(string(text), "$1")
+	descriptions := map[string]string{}
+	for _, a := range shippedAlerts(t) {
+		descriptions[a.Alert] = a.Annotations["description"]
+	}
+	for _, r := range gpu.Remedies {
+		assert.Contains(t, descriptions[r.Alert], r.Text(), r.Alert)
+		_, section, _ := strings.Cut(plain, "\n## "+r.Alert+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		assert.Contains(t, strings.ToLower(section), strings.ToLower(r.First), "docs/operate/alerts.md: %s", r.Alert)
+	}
 }
 
 // Each alert has a test in which it fires, and one in which it does not.

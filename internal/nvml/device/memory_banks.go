@@ -53,7 +53,7 @@ func readRepairs(dev *device, d *gpu.Device) {
 	if dev.Can(unrepairableMemory) {
 		s, ret := dev.handle.GetUnrepairableMemoryFlag_v1()
 		if dev.OK(unrepairableMemory, library.Code(ret)) && s.BUnrepairableMemory == 1 {
-			d.AddFault(gpu.FaultRemapFailed, "memory of the GPU cannot be repaired; have the GPU replaced")
+			d.AddFault(gpu.FaultRemapFailed, "memory of the GPU cannot be repaired")
 		}
 	}
 }

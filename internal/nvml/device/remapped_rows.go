@@ -54,7 +54,7 @@ func rows(n int) gpu.Counter[int64] {
 
 func addRemapFaults(d *gpu.Device) {
 	if failed, _ := d.RemappedRows.Failed.Get(); failed {
-		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped: no spare rows are left; have the GPU replaced")
+		d.AddFault(gpu.FaultRemapFailed, "a row of memory could not be remapped: no spare rows are left")
 	}
 	if pending, _ := d.RemappedRows.Pending.Get(); pending {
 		d.AddFault(gpu.FaultRemapPending, "rows of memory are remapped at the next reset of the GPU")

@@ -58,7 +58,7 @@ func unhealthy(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	if at.Detail == "" {
 		at.Detail = "the driver names no fault"
 	}
-	at.Remedy = remedyOfFaults(g.Faults)
+	at.Remedy = remedyOfFaults(g.Faults...)
 	if action != "" {
 		at.Detail += "; the driver asks for: " + action
 		at.Remedy = remedyOfAction(action)
@@ -70,7 +70,7 @@ func unhealthy(at view.Finding, g *view.GPU) (view.Finding, bool) {
 func remap(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	for _, state := range []string{"failed", "pending"} {
 		if slices.Contains(g.RemapStates, state) && !slices.Contains(g.Faults, "remap_"+state) {
-			at.Kind, at.What, at.Detail, at.Remedy = "remap", "Memory rows need remapping", "remapping "+state, remedies["remap_"+state]
+			at.Kind, at.What, at.Detail, at.Remedy = "remap", "Memory rows need remapping", "remapping "+state, remedyOfFaults("remap_"+state)
 			return at, true
 		}
 	}

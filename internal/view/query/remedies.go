@@ -3,55 +3,38 @@
 
 package query
 
-import "slices"
+import (
+	"slices"
 
-// remedies by fault (error.type of hw.gpu.fault), the most urgent first in faultOrder.
-var remedies = map[string]string{
-	"lost":               "Reboot the node. If the GPU is lost again, check its seat, power and cooling, and have it replaced.",
-	"unreachable":        "Reboot the node. If the GPU is unreachable again, check its seat, power and cooling, and have it replaced.",
-	"hung":               "End what runs on the GPU and reset it. If the reset hangs too, reboot the node. The kernel's log has the cause.",
-	"reset_required":     "Move its work away and reset the GPU.",
-	"driver_mismatch":    "Restart the collector: the driver was replaced while it ran.",
-	"remap_failed":       "Have the GPU replaced: a row of its memory could not be remapped.",
-	"remap_pending":      "Reset the GPU when its work allows it: the reset remaps rows of its memory.",
-	"drain":              "Let its work end, start no more, then reset the GPU.",
-	"recovery_requested": "Do what the driver asks for. If it asks for nothing, reset the GPU.",
-	"sram_threshold":     "Have the GPU replaced: its SRAM has had more uncorrectable errors than the vendor allows.",
-	"bad_page_threshold": "Have the GPU replaced: too many pages of its memory are bad.",
-	"inforom_corrupted":  "Contact the vendor's support: the board's infoROM is corrupted, so its serial number and its counts of errors may be wrong.",
-	"fabric":             "Check the fabric manager of the node and its NVLink switches. If they have no problem, reset the GPU.",
-}
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
-var faultOrder = []string{
-	"driver_mismatch", "lost", "unreachable", "hung", "reset_required", "remap_failed", "sram_threshold", "bad_page_threshold", "drain",
-	"recovery_requested", "fabric", "inforom_corrupted", "remap_pending",
-}
-
-func remedyOfFaults(faults []string) string {
-	for _, fault := range faultOrder {
-		if slices.Contains(faults, fault) {
-			return remedies[fault]
+// remedyOfFaults returns what to do about the most urgent of the faults (error.type of hw.gpu.fault).
+func remedyOfFaults(faults ...string) string {
+	for _, r := range gpu.Remedies {
+		if slices.Contains(faults, r.Name) {
+			return r.Text()
 		}
 	}
-	return "Look at the kernel's log; reset the GPU or reboot the node."
+	return "Look at the kernel's log; reset the GPU or restart the node."
 }
 
 func remedyOfAction(action string) string {
 	switch action {
 	case "reset":
-		return "Move its work away and reset the GPU."
+		return gpu.RemedyFor(gpu.FaultResetRequired).Text()
 	case "reboot":
 		return "Move the node's work away and reboot it."
 	case "drain_p2p":
 		return "End the work that uses this GPU together with other GPUs, and start no more. Check the links between the GPUs."
 	case "drain_and_reset":
-		return "Let its work end, start no more, then reset the GPU."
+		return gpu.RemedyFor(gpu.FaultDrain).Text()
 	case "bus_reset":
 		return "Move its work away and reset the GPU on its PCI bus, or reboot the node."
 	case "imex_domain":
 		return "Restart the IMEX domain of the node."
 	}
-	return "Do what the driver asks for. The driver's documentation explains the action."
+	return gpu.RemedyFor(gpu.FaultRecovery).Text()
 }
 
 func remedyOfThrottling(reasons []string) string {

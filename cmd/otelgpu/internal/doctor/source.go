@@ -118,7 +118,7 @@ func (s *Section) addDevice(d *gpu.Device) {
 		described = append(described, "not read this time")
 	}
 	for _, f := range d.Faults {
-		described = append(described, f.Message)
+		described = append(described, f.Message+"; "+gpu.RemedyFor(f.Type).First)
 	}
 	s.add(state, subject, strings.Join(described, ", "))
 }
