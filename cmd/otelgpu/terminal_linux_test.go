@@ -212,14 +212,6 @@ func (term *terminal) shows(texts ...string) string {
 	})
 }
 
-// settles waits until the program has written nothing for a while: it draws a screen in parts.
-func (term *terminal) settles() {
-	end := time.Now().Add(patience)
-	for size := -1; size != len(term.written()) && time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		size = len(term.written())
-	}
-}
-
 // hides waits until a text is gone from the screen.
 func (term *terminal) hides(text string) string {
 	term.t.Helper()

@@ -42,7 +42,7 @@ func blocks(t *testing.T) []block {
 	t.Helper()
 	var all []block
 	for _, p := range pages(t) {
-		if strings.HasSuffix(p.path, "documentation.md") || moved(p) {
+		if strings.HasSuffix(p.path, "documentation.md") {
 			continue
 		}
 		p.each(func(n ast.Node) bool {

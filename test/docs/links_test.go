@@ -131,14 +131,8 @@ func TestIndex(t *testing.T) {
 		reached[to] = true
 	}
 	for _, p := range pages(t) {
-		if strings.HasPrefix(p.path, "docs/") && !moved(p) {
+		if strings.HasPrefix(p.path, "docs/") {
 			assert.True(t, reached[p.path], "docs/README.md has no link to %s", p.path)
 		}
 	}
-}
-
-// moved reports whether a page is only there for links to where it was once.
-func moved(p page) bool {
-	first, _, _ := strings.Cut(string(p.source), "\n")
-	return strings.HasSuffix(first, ": moved")
 }
