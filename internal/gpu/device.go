@@ -39,7 +39,6 @@ type Device struct {
 	Temperature       [NumSensors]Opt[float64]            // °C
 	TemperatureLimit  [NumSensors][NumLimits]Opt[float64] // °C, absolute thresholds
 	TemperatureMargin [NumLimits]Opt[float64]             // °C left until the limit (T.Limit)
-	MemoryMargin      [NumLimits]Opt[float64]             // °C left until the limit of the memory's temperature
 	TemperatureDetail []SensorValue                       // °C, of stacks of memory and of voltage regulators; only if GroupTemperatureDetail is wanted
 	Voltage           []SensorValue                       // V; only if GroupVoltage is wanted
 	Power             Power
@@ -197,8 +196,6 @@ type Memory struct {
 	SystemLimit, SystemUsage Opt[int64]
 	// BAR1Limit and BAR1Usage are of the window for accesses over PCI Express (nvmlDeviceGetBAR1MemoryInfo).
 	BAR1Limit, BAR1Usage Opt[int64]
-	// Partitions are what is used of the parts of AMD's memory, by their numbers; only if GroupMemoryPartitions is wanted.
-	Partitions []Opt[int64]
 }
 
 // Power is the power that a device draws, in watts.

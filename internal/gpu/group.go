@@ -15,7 +15,6 @@ const (
 	GroupFrameBufferCapture
 	GroupMemory
 	GroupProtectedMemory
-	GroupMemoryPartitions // usage of each
 	GroupTemperature
 	GroupTemperatureLimits
 	GroupTemperatureDetail // stacks of memory, voltage regulators

@@ -987,26 +987,6 @@ func (ms *HwGpuMemoryPageRetiredMetricConfig) Unmarshal(parser *confmap.Conf) er
 	return nil
 }
 
-// HwGpuMemoryPartitionUsageMetricConfig provides config for the hw.gpu.memory.partition.usage metric.
-type HwGpuMemoryPartitionUsageMetricConfig struct {
-	Enabled          bool `mapstructure:"enabled"`
-	enabledSetByUser bool
-}
-
-func (ms *HwGpuMemoryPartitionUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
-	if parser == nil {
-		return nil
-	}
-
-	err := parser.Unmarshal(ms)
-	if err != nil {
-		return err
-	}
-
-	ms.enabledSetByUser = parser.IsSet("enabled")
-	return nil
-}
-
 // HwGpuMemoryPowerMetricConfig provides config for the hw.gpu.memory.power metric.
 type HwGpuMemoryPowerMetricConfig struct {
 	Enabled          bool `mapstructure:"enabled"`
@@ -1134,26 +1114,6 @@ type HwGpuMemorySystemUsageMetricConfig struct {
 }
 
 func (ms *HwGpuMemorySystemUsageMetricConfig) Unmarshal(parser *confmap.Conf) error {
-	if parser == nil {
-		return nil
-	}
-
-	err := parser.Unmarshal(ms)
-	if err != nil {
-		return err
-	}
-
-	ms.enabledSetByUser = parser.IsSet("enabled")
-	return nil
-}
-
-// HwGpuMemoryTemperatureMarginMetricConfig provides config for the hw.gpu.memory.temperature.margin metric.
-type HwGpuMemoryTemperatureMarginMetricConfig struct {
-	Enabled          bool `mapstructure:"enabled"`
-	enabledSetByUser bool
-}
-
-func (ms *HwGpuMemoryTemperatureMarginMetricConfig) Unmarshal(parser *confmap.Conf) error {
 	if parser == nil {
 		return nil
 	}
@@ -2278,7 +2238,6 @@ type MetricsConfig struct {
 	HwGpuMemoryPageBad                    HwGpuMemoryPageBadMetricConfig                    `mapstructure:"hw.gpu.memory.page.bad"`
 	HwGpuMemoryPageBadLimit               HwGpuMemoryPageBadLimitMetricConfig               `mapstructure:"hw.gpu.memory.page.bad.limit"`
 	HwGpuMemoryPageRetired                HwGpuMemoryPageRetiredMetricConfig                `mapstructure:"hw.gpu.memory.page.retired"`
-	HwGpuMemoryPartitionUsage             HwGpuMemoryPartitionUsageMetricConfig             `mapstructure:"hw.gpu.memory.partition.usage"`
 	HwGpuMemoryPower                      HwGpuMemoryPowerMetricConfig                      `mapstructure:"hw.gpu.memory.power"`
 	HwGpuMemoryProtectedUsage             HwGpuMemoryProtectedUsageMetricConfig             `mapstructure:"hw.gpu.memory.protected.usage"`
 	HwGpuMemoryRemapState                 HwGpuMemoryRemapStateMetricConfig                 `mapstructure:"hw.gpu.memory.remap.state"`
@@ -2286,7 +2245,6 @@ type MetricsConfig struct {
 	HwGpuMemoryRowRemapped                HwGpuMemoryRowRemappedMetricConfig                `mapstructure:"hw.gpu.memory.row.remapped"`
 	HwGpuMemorySystemLimit                HwGpuMemorySystemLimitMetricConfig                `mapstructure:"hw.gpu.memory.system.limit"`
 	HwGpuMemorySystemUsage                HwGpuMemorySystemUsageMetricConfig                `mapstructure:"hw.gpu.memory.system.usage"`
-	HwGpuMemoryTemperatureMargin          HwGpuMemoryTemperatureMarginMetricConfig          `mapstructure:"hw.gpu.memory.temperature.margin"`
 	HwGpuMemoryUsage                      HwGpuMemoryUsageMetricConfig                      `mapstructure:"hw.gpu.memory.usage"`
 	HwGpuMemoryUtilization                HwGpuMemoryUtilizationMetricConfig                `mapstructure:"hw.gpu.memory.utilization"`
 	HwGpuMemoryVisibleLimit               HwGpuMemoryVisibleLimitMetricConfig               `mapstructure:"hw.gpu.memory.visible.limit"`
@@ -2491,9 +2449,6 @@ func DefaultMetricsConfig() MetricsConfig {
 		HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 			Enabled: true,
 		},
-		HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
-			Enabled: false,
-		},
 		HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
 			Enabled: false,
 		},
@@ -2514,9 +2469,6 @@ func DefaultMetricsConfig() MetricsConfig {
 		},
 		HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
 			Enabled: false,
-		},
-		HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
-			Enabled: true,
 		},
 		HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
 			Enabled: true,

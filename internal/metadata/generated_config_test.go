@@ -173,9 +173,6 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: true,
 					},
-					HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
-						Enabled: true,
-					},
 					HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
 						Enabled: true,
 					},
@@ -195,9 +192,6 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: true,
 					},
 					HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
-						Enabled: true,
-					},
-					HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
 						Enabled: true,
 					},
 					HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
@@ -557,9 +551,6 @@ func TestMetricsBuilderConfig(t *testing.T) {
 					HwGpuMemoryPageRetired: HwGpuMemoryPageRetiredMetricConfig{
 						Enabled: false,
 					},
-					HwGpuMemoryPartitionUsage: HwGpuMemoryPartitionUsageMetricConfig{
-						Enabled: false,
-					},
 					HwGpuMemoryPower: HwGpuMemoryPowerMetricConfig{
 						Enabled: false,
 					},
@@ -579,9 +570,6 @@ func TestMetricsBuilderConfig(t *testing.T) {
 						Enabled: false,
 					},
 					HwGpuMemorySystemUsage: HwGpuMemorySystemUsageMetricConfig{
-						Enabled: false,
-					},
-					HwGpuMemoryTemperatureMargin: HwGpuMemoryTemperatureMarginMetricConfig{
 						Enabled: false,
 					},
 					HwGpuMemoryUsage: HwGpuMemoryUsageMetricConfig{
@@ -794,7 +782,7 @@ func TestMetricsBuilderConfig(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := loadMetricsBuilderConfig(t, tt.name)
-			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMediaUtilizationMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuShareMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuBar1MemoryLimitMetricConfig{}, HwGpuBar1MemoryUsageMetricConfig{}, HwGpuBoardInfoMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuEccLocationErrorsMetricConfig{}, HwGpuEccMemoryErrorsMetricConfig{}, HwGpuEccSramThresholdExceededMetricConfig{}, HwGpuEncoderFrameRateMetricConfig{}, HwGpuEncoderLatencyMetricConfig{}, HwGpuEncoderSessionCountMetricConfig{}, HwGpuFabricConditionMetricConfig{}, HwGpuFabricStateMetricConfig{}, HwGpuFanSpeedMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuFrameBufferCaptureFrameRateMetricConfig{}, HwGpuFrameBufferCaptureLatencyMetricConfig{}, HwGpuFrameBufferCaptureSessionCountMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkBandwidthMetricConfig{}, HwGpuInterconnectLinkBitErrorRatioMetricConfig{}, HwGpuInterconnectLinkCountMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkFecErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuInterconnectLinkStateMetricConfig{}, HwGpuInterconnectLinkWidthMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryBankCountMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageBadMetricConfig{}, HwGpuMemoryPageBadLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryPartitionUsageMetricConfig{}, HwGpuMemoryPowerMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryTemperatureMarginMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModeCurrentMetricConfig{}, HwGpuModePendingMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieErrorsMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieNaksMetricConfig{}, HwGpuPcieRecoveriesMetricConfig{}, HwGpuPcieReplayRolloversMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPeerStatusMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureDetailMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuVgpuLicensedMetricConfig{}, HwGpuXccUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, HwVoltageMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuEvictedTimeMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemorySystemUsageMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuSdmaTimeMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
+			diff := cmp.Diff(tt.want, cfg, cmpopts.IgnoreUnexported(ContainerGpuAllocatedMetricConfig{}, ContainerGpuEnergyMetricConfig{}, ContainerGpuIdleTimeMetricConfig{}, ContainerGpuMediaUtilizationMetricConfig{}, ContainerGpuMemoryLimitMetricConfig{}, ContainerGpuMemoryUsageMetricConfig{}, ContainerGpuPowerMetricConfig{}, ContainerGpuShareMetricConfig{}, ContainerGpuUtilizationMetricConfig{}, HwEnergyMetricConfig{}, HwErrorsMetricConfig{}, HwFanSpeedRatioMetricConfig{}, HwGpuAllocatedMetricConfig{}, HwGpuBar1MemoryLimitMetricConfig{}, HwGpuBar1MemoryUsageMetricConfig{}, HwGpuBoardInfoMetricConfig{}, HwGpuCountMetricConfig{}, HwGpuEccLifetimeMetricConfig{}, HwGpuEccLocationErrorsMetricConfig{}, HwGpuEccMemoryErrorsMetricConfig{}, HwGpuEccSramThresholdExceededMetricConfig{}, HwGpuEncoderFrameRateMetricConfig{}, HwGpuEncoderLatencyMetricConfig{}, HwGpuEncoderSessionCountMetricConfig{}, HwGpuFabricConditionMetricConfig{}, HwGpuFabricStateMetricConfig{}, HwGpuFanSpeedMetricConfig{}, HwGpuFaultMetricConfig{}, HwGpuFrameBufferCaptureFrameRateMetricConfig{}, HwGpuFrameBufferCaptureLatencyMetricConfig{}, HwGpuFrameBufferCaptureSessionCountMetricConfig{}, HwGpuInfoMetricConfig{}, HwGpuInterconnectErrorsMetricConfig{}, HwGpuInterconnectIoMetricConfig{}, HwGpuInterconnectLinkBandwidthMetricConfig{}, HwGpuInterconnectLinkBitErrorRatioMetricConfig{}, HwGpuInterconnectLinkCountMetricConfig{}, HwGpuInterconnectLinkErrorsMetricConfig{}, HwGpuInterconnectLinkFecErrorsMetricConfig{}, HwGpuInterconnectLinkIoMetricConfig{}, HwGpuInterconnectLinkStateMetricConfig{}, HwGpuInterconnectLinkWidthMetricConfig{}, HwGpuIoMetricConfig{}, HwGpuMemoryBankCountMetricConfig{}, HwGpuMemoryControllerUtilizationMetricConfig{}, HwGpuMemoryLimitMetricConfig{}, HwGpuMemoryPageBadMetricConfig{}, HwGpuMemoryPageBadLimitMetricConfig{}, HwGpuMemoryPageRetiredMetricConfig{}, HwGpuMemoryPowerMetricConfig{}, HwGpuMemoryProtectedUsageMetricConfig{}, HwGpuMemoryRemapStateMetricConfig{}, HwGpuMemoryReservedMetricConfig{}, HwGpuMemoryRowRemappedMetricConfig{}, HwGpuMemorySystemLimitMetricConfig{}, HwGpuMemorySystemUsageMetricConfig{}, HwGpuMemoryUsageMetricConfig{}, HwGpuMemoryUtilizationMetricConfig{}, HwGpuMemoryVisibleLimitMetricConfig{}, HwGpuMemoryVisibleUsageMetricConfig{}, HwGpuModeCurrentMetricConfig{}, HwGpuModePendingMetricConfig{}, HwGpuModulePowerMetricConfig{}, HwGpuPcieErrorsMetricConfig{}, HwGpuPcieGenerationMetricConfig{}, HwGpuPcieGenerationLimitMetricConfig{}, HwGpuPcieNaksMetricConfig{}, HwGpuPcieRecoveriesMetricConfig{}, HwGpuPcieReplayRolloversMetricConfig{}, HwGpuPcieReplaysMetricConfig{}, HwGpuPcieWidthMetricConfig{}, HwGpuPcieWidthLimitMetricConfig{}, HwGpuPeerStatusMetricConfig{}, HwGpuPerformanceStateMetricConfig{}, HwGpuPipeUtilizationMetricConfig{}, HwGpuPowerInstantMetricConfig{}, HwGpuRecoveryActionMetricConfig{}, HwGpuSmOccupancyMetricConfig{}, HwGpuSourceFailureMetricConfig{}, HwGpuSourceReadableMetricConfig{}, HwGpuSpeedMetricConfig{}, HwGpuSpeedLimitMetricConfig{}, HwGpuTemperatureDetailMetricConfig{}, HwGpuTemperatureMarginMetricConfig{}, HwGpuThrottleTimeMetricConfig{}, HwGpuThrottledMetricConfig{}, HwGpuUtilizationMetricConfig{}, HwGpuVgpuLicensedMetricConfig{}, HwGpuXccUtilizationMetricConfig{}, HwGpuXidsMetricConfig{}, HwPowerMetricConfig{}, HwPowerLimitMetricConfig{}, HwStatusMetricConfig{}, HwTemperatureMetricConfig{}, HwTemperatureLimitMetricConfig{}, HwVoltageMetricConfig{}, K8sClusterGpuPodPendingMetricConfig{}, K8sContainerGpuRequestMetricConfig{}, K8sNodeGpuAllocatableMetricConfig{}, K8sNodeGpuCapacityMetricConfig{}, K8sNodeGpuRequestedMetricConfig{}, ProcessGpuEvictedTimeMetricConfig{}, ProcessGpuInfoMetricConfig{}, ProcessGpuMediaUtilizationMetricConfig{}, ProcessGpuMemoryControllerUtilizationMetricConfig{}, ProcessGpuMemorySystemUsageMetricConfig{}, ProcessGpuMemoryUsageMetricConfig{}, ProcessGpuSdmaTimeMetricConfig{}, ProcessGpuUtilizationMetricConfig{}, ResourceAttributeConfig{}))
 			require.Emptyf(t, diff, "Config mismatch (-expected +actual):\n%s", diff)
 		})
 	}

@@ -1032,10 +1032,6 @@ var MetricsInfo = metricsInfo{
 		Name:       "hw.gpu.memory.page.retired",
 		Attributes: []string{"error.type", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
-	HwGpuMemoryPartitionUsage: metricInfo{
-		Name:       "hw.gpu.memory.partition.usage",
-		Attributes: []string{"hw.gpu.memory.partition_id", "hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
-	},
 	HwGpuMemoryPower: metricInfo{
 		Name:       "hw.gpu.memory.power",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
@@ -1063,10 +1059,6 @@ var MetricsInfo = metricsInfo{
 	HwGpuMemorySystemUsage: metricInfo{
 		Name:       "hw.gpu.memory.system.usage",
 		Attributes: []string{"hw.id", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
-	},
-	HwGpuMemoryTemperatureMargin: metricInfo{
-		Name:       "hw.gpu.memory.temperature.margin",
-		Attributes: []string{"hw.id", "hw.limit_type", "hw.model", "hw.name", "hw.parent", "hw.vendor"},
 	},
 	HwGpuMemoryUsage: metricInfo{
 		Name:       "hw.gpu.memory.usage",
@@ -1332,7 +1324,6 @@ type metricsInfo struct {
 	HwGpuMemoryPageBad                    metricInfo
 	HwGpuMemoryPageBadLimit               metricInfo
 	HwGpuMemoryPageRetired                metricInfo
-	HwGpuMemoryPartitionUsage             metricInfo
 	HwGpuMemoryPower                      metricInfo
 	HwGpuMemoryProtectedUsage             metricInfo
 	HwGpuMemoryRemapState                 metricInfo
@@ -1340,7 +1331,6 @@ type metricsInfo struct {
 	HwGpuMemoryRowRemapped                metricInfo
 	HwGpuMemorySystemLimit                metricInfo
 	HwGpuMemorySystemUsage                metricInfo
-	HwGpuMemoryTemperatureMargin          metricInfo
 	HwGpuMemoryUsage                      metricInfo
 	HwGpuMemoryUtilization                metricInfo
 	HwGpuMemoryVisibleLimit               metricInfo
@@ -4465,64 +4455,6 @@ func newMetricHwGpuMemoryPageRetired(cfg HwGpuMemoryPageRetiredMetricConfig) met
 	return m
 }
 
-type metricHwGpuMemoryPartitionUsage struct {
-	data     pmetric.Metric                        // data buffer for generated metric.
-	config   HwGpuMemoryPartitionUsageMetricConfig // metric config provided by user.
-	capacity int                                   // max observed number of data points added to the metric.
-}
-
-// init fills hw.gpu.memory.partition.usage metric with initial data.
-func (m *metricHwGpuMemoryPartitionUsage) init() {
-	m.data.SetName("hw.gpu.memory.partition.usage")
-	m.data.SetDescription("Used memory in one part of an AMD GPU's memory. hw.gpu.memory.usage includes it. (extension)")
-	m.data.SetUnit("By")
-	m.data.SetEmptySum()
-	m.data.Sum().SetIsMonotonic(false)
-	m.data.Sum().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
-	m.data.Sum().DataPoints().EnsureCapacity(m.capacity)
-}
-
-func (m *metricHwGpuMemoryPartitionUsage) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val int64, hwGpuMemoryPartitionIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
-	if !m.config.Enabled {
-		return
-	}
-	dp := m.data.Sum().DataPoints().AppendEmpty()
-	dp.SetStartTimestamp(start)
-	dp.SetTimestamp(ts)
-	dp.SetIntValue(val)
-	dp.Attributes().PutStr("hw.gpu.memory.partition_id", hwGpuMemoryPartitionIDAttributeValue)
-	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
-	for _, op := range options {
-		op.apply(dp)
-	}
-}
-
-// updateCapacity saves max length of data point slices that will be used for the slice capacity.
-func (m *metricHwGpuMemoryPartitionUsage) updateCapacity() {
-	if m.data.Sum().DataPoints().Len() > m.capacity {
-		m.capacity = m.data.Sum().DataPoints().Len()
-	}
-}
-
-// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
-func (m *metricHwGpuMemoryPartitionUsage) emit(metrics pmetric.MetricSlice) {
-	if m.config.Enabled && m.data.Sum().DataPoints().Len() > 0 {
-		m.updateCapacity()
-		m.data.MoveTo(metrics.AppendEmpty())
-		m.init()
-	}
-}
-
-func newMetricHwGpuMemoryPartitionUsage(cfg HwGpuMemoryPartitionUsageMetricConfig) metricHwGpuMemoryPartitionUsage {
-	m := metricHwGpuMemoryPartitionUsage{config: cfg}
-
-	if cfg.Enabled {
-		m.data = pmetric.NewMetric()
-		m.init()
-	}
-	return m
-}
-
 type metricHwGpuMemoryPower struct {
 	data     pmetric.Metric               // data buffer for generated metric.
 	config   HwGpuMemoryPowerMetricConfig // metric config provided by user.
@@ -4914,62 +4846,6 @@ func (m *metricHwGpuMemorySystemUsage) emit(metrics pmetric.MetricSlice) {
 
 func newMetricHwGpuMemorySystemUsage(cfg HwGpuMemorySystemUsageMetricConfig) metricHwGpuMemorySystemUsage {
 	m := metricHwGpuMemorySystemUsage{config: cfg}
-
-	if cfg.Enabled {
-		m.data = pmetric.NewMetric()
-		m.init()
-	}
-	return m
-}
-
-type metricHwGpuMemoryTemperatureMargin struct {
-	data     pmetric.Metric                           // data buffer for generated metric.
-	config   HwGpuMemoryTemperatureMarginMetricConfig // metric config provided by user.
-	capacity int                                      // max observed number of data points added to the metric.
-}
-
-// init fills hw.gpu.memory.temperature.margin metric with initial data.
-func (m *metricHwGpuMemoryTemperatureMargin) init() {
-	m.data.SetName("hw.gpu.memory.temperature.margin")
-	m.data.SetDescription("Degrees left until the temperature of the memory reaches the limit. (extension)")
-	m.data.SetUnit("Cel")
-	m.data.SetEmptyGauge()
-	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
-}
-
-func (m *metricHwGpuMemoryTemperatureMargin) recordDataPoint(start pcommon.Timestamp, ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue string, options ...MetricAttributeOption) {
-	if !m.config.Enabled {
-		return
-	}
-	dp := m.data.Gauge().DataPoints().AppendEmpty()
-	dp.SetStartTimestamp(start)
-	dp.SetTimestamp(ts)
-	dp.SetDoubleValue(val)
-	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
-	dp.Attributes().PutStr("hw.limit_type", hwLimitTypeAttributeValue)
-	for _, op := range options {
-		op.apply(dp)
-	}
-}
-
-// updateCapacity saves max length of data point slices that will be used for the slice capacity.
-func (m *metricHwGpuMemoryTemperatureMargin) updateCapacity() {
-	if m.data.Gauge().DataPoints().Len() > m.capacity {
-		m.capacity = m.data.Gauge().DataPoints().Len()
-	}
-}
-
-// emit appends recorded metric data to a metrics slice and prepares it for recording another set of data points.
-func (m *metricHwGpuMemoryTemperatureMargin) emit(metrics pmetric.MetricSlice) {
-	if m.config.Enabled && m.data.Gauge().DataPoints().Len() > 0 {
-		m.updateCapacity()
-		m.data.MoveTo(metrics.AppendEmpty())
-		m.init()
-	}
-}
-
-func newMetricHwGpuMemoryTemperatureMargin(cfg HwGpuMemoryTemperatureMarginMetricConfig) metricHwGpuMemoryTemperatureMargin {
-	m := metricHwGpuMemoryTemperatureMargin{config: cfg}
 
 	if cfg.Enabled {
 		m.data = pmetric.NewMetric()
@@ -8045,7 +7921,6 @@ type MetricsBuilder struct {
 	metricHwGpuMemoryPageBad                    metricHwGpuMemoryPageBad
 	metricHwGpuMemoryPageBadLimit               metricHwGpuMemoryPageBadLimit
 	metricHwGpuMemoryPageRetired                metricHwGpuMemoryPageRetired
-	metricHwGpuMemoryPartitionUsage             metricHwGpuMemoryPartitionUsage
 	metricHwGpuMemoryPower                      metricHwGpuMemoryPower
 	metricHwGpuMemoryProtectedUsage             metricHwGpuMemoryProtectedUsage
 	metricHwGpuMemoryRemapState                 metricHwGpuMemoryRemapState
@@ -8053,7 +7928,6 @@ type MetricsBuilder struct {
 	metricHwGpuMemoryRowRemapped                metricHwGpuMemoryRowRemapped
 	metricHwGpuMemorySystemLimit                metricHwGpuMemorySystemLimit
 	metricHwGpuMemorySystemUsage                metricHwGpuMemorySystemUsage
-	metricHwGpuMemoryTemperatureMargin          metricHwGpuMemoryTemperatureMargin
 	metricHwGpuMemoryUsage                      metricHwGpuMemoryUsage
 	metricHwGpuMemoryUtilization                metricHwGpuMemoryUtilization
 	metricHwGpuMemoryVisibleLimit               metricHwGpuMemoryVisibleLimit
@@ -8181,7 +8055,6 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuMemoryPageBad:                    newMetricHwGpuMemoryPageBad(mbc.Metrics.HwGpuMemoryPageBad),
 		metricHwGpuMemoryPageBadLimit:               newMetricHwGpuMemoryPageBadLimit(mbc.Metrics.HwGpuMemoryPageBadLimit),
 		metricHwGpuMemoryPageRetired:                newMetricHwGpuMemoryPageRetired(mbc.Metrics.HwGpuMemoryPageRetired),
-		metricHwGpuMemoryPartitionUsage:             newMetricHwGpuMemoryPartitionUsage(mbc.Metrics.HwGpuMemoryPartitionUsage),
 		metricHwGpuMemoryPower:                      newMetricHwGpuMemoryPower(mbc.Metrics.HwGpuMemoryPower),
 		metricHwGpuMemoryProtectedUsage:             newMetricHwGpuMemoryProtectedUsage(mbc.Metrics.HwGpuMemoryProtectedUsage),
 		metricHwGpuMemoryRemapState:                 newMetricHwGpuMemoryRemapState(mbc.Metrics.HwGpuMemoryRemapState),
@@ -8189,7 +8062,6 @@ func NewMetricsBuilder(mbc MetricsBuilderConfig, settings receiver.Settings, opt
 		metricHwGpuMemoryRowRemapped:                newMetricHwGpuMemoryRowRemapped(mbc.Metrics.HwGpuMemoryRowRemapped),
 		metricHwGpuMemorySystemLimit:                newMetricHwGpuMemorySystemLimit(mbc.Metrics.HwGpuMemorySystemLimit),
 		metricHwGpuMemorySystemUsage:                newMetricHwGpuMemorySystemUsage(mbc.Metrics.HwGpuMemorySystemUsage),
-		metricHwGpuMemoryTemperatureMargin:          newMetricHwGpuMemoryTemperatureMargin(mbc.Metrics.HwGpuMemoryTemperatureMargin),
 		metricHwGpuMemoryUsage:                      newMetricHwGpuMemoryUsage(mbc.Metrics.HwGpuMemoryUsage),
 		metricHwGpuMemoryUtilization:                newMetricHwGpuMemoryUtilization(mbc.Metrics.HwGpuMemoryUtilization),
 		metricHwGpuMemoryVisibleLimit:               newMetricHwGpuMemoryVisibleLimit(mbc.Metrics.HwGpuMemoryVisibleLimit),
@@ -8617,7 +8489,6 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuMemoryPageBad.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPageBadLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPageRetired.emit(ils.Metrics())
-	mb.metricHwGpuMemoryPartitionUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryPower.emit(ils.Metrics())
 	mb.metricHwGpuMemoryProtectedUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryRemapState.emit(ils.Metrics())
@@ -8625,7 +8496,6 @@ func (mb *MetricsBuilder) EmitForResource(options ...ResourceMetricsOption) {
 	mb.metricHwGpuMemoryRowRemapped.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemLimit.emit(ils.Metrics())
 	mb.metricHwGpuMemorySystemUsage.emit(ils.Metrics())
-	mb.metricHwGpuMemoryTemperatureMargin.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUsage.emit(ils.Metrics())
 	mb.metricHwGpuMemoryUtilization.emit(ils.Metrics())
 	mb.metricHwGpuMemoryVisibleLimit.emit(ils.Metrics())
@@ -8955,11 +8825,6 @@ func (mb *MetricsBuilder) RecordHwGpuMemoryPageRetiredDataPoint(ts pcommon.Times
 	mb.metricHwGpuMemoryPageRetired.recordDataPoint(mb.startTime, ts, val, errorTypeAttributeValue, hwIDAttributeValue, options...)
 }
 
-// RecordHwGpuMemoryPartitionUsageDataPoint adds a data point to hw.gpu.memory.partition.usage metric.
-func (mb *MetricsBuilder) RecordHwGpuMemoryPartitionUsageDataPoint(ts pcommon.Timestamp, val int64, hwGpuMemoryPartitionIDAttributeValue string, hwIDAttributeValue string, options ...MetricAttributeOption) {
-	mb.metricHwGpuMemoryPartitionUsage.recordDataPoint(mb.startTime, ts, val, hwGpuMemoryPartitionIDAttributeValue, hwIDAttributeValue, options...)
-}
-
 // RecordHwGpuMemoryPowerDataPoint adds a data point to hw.gpu.memory.power metric.
 func (mb *MetricsBuilder) RecordHwGpuMemoryPowerDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemoryPower.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
@@ -8993,11 +8858,6 @@ func (mb *MetricsBuilder) RecordHwGpuMemorySystemLimitDataPoint(ts pcommon.Times
 // RecordHwGpuMemorySystemUsageDataPoint adds a data point to hw.gpu.memory.system.usage metric.
 func (mb *MetricsBuilder) RecordHwGpuMemorySystemUsageDataPoint(ts pcommon.Timestamp, val int64, hwIDAttributeValue string, options ...MetricAttributeOption) {
 	mb.metricHwGpuMemorySystemUsage.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, options...)
-}
-
-// RecordHwGpuMemoryTemperatureMarginDataPoint adds a data point to hw.gpu.memory.temperature.margin metric.
-func (mb *MetricsBuilder) RecordHwGpuMemoryTemperatureMarginDataPoint(ts pcommon.Timestamp, val float64, hwIDAttributeValue string, hwLimitTypeAttributeValue AttributeHwLimitType, options ...MetricAttributeOption) {
-	mb.metricHwGpuMemoryTemperatureMargin.recordDataPoint(mb.startTime, ts, val, hwIDAttributeValue, hwLimitTypeAttributeValue.String(), options...)
 }
 
 // RecordHwGpuMemoryUsageDataPoint adds a data point to hw.gpu.memory.usage metric.

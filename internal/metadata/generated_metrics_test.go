@@ -215,9 +215,6 @@ func TestMetricsBuilder(t *testing.T) {
 			mb.RecordHwGpuMemoryPageRetiredDataPoint(ts, 1, "error.type-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
-			mb.RecordHwGpuMemoryPartitionUsageDataPoint(ts, 1, "hw.gpu.memory.partition_id-val", "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
-
-			allMetricsCount++
 			mb.RecordHwGpuMemoryPowerDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 
 			allMetricsCount++
@@ -237,9 +234,6 @@ func TestMetricsBuilder(t *testing.T) {
 
 			allMetricsCount++
 			mb.RecordHwGpuMemorySystemUsageDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
-			defaultMetricsCount++
-			allMetricsCount++
-			mb.RecordHwGpuMemoryTemperatureMarginDataPoint(ts, 1, "hw.id-val", AttributeHwLimitTypeDefault, WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
 			defaultMetricsCount++
 			allMetricsCount++
 			mb.RecordHwGpuMemoryUsageDataPoint(ts, 1, "hw.id-val", WithHwModelMetricAttribute("hw.model-val"), WithHwNameMetricAttribute("hw.name-val"), WithHwParentMetricAttribute("hw.parent-val"), WithHwVendorMetricAttribute("hw.vendor-val"))
@@ -2236,38 +2230,6 @@ func TestMetricsBuilder(t *testing.T) {
 					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
-				case "hw.gpu.memory.partition.usage":
-					assert.False(t, validatedMetrics["hw.gpu.memory.partition.usage"], "Found a duplicate in the metrics slice: hw.gpu.memory.partition.usage")
-					validatedMetrics["hw.gpu.memory.partition.usage"] = true
-					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
-					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Used memory in one part of an AMD GPU's memory. hw.gpu.memory.usage includes it. (extension)", mi.Description())
-					assert.Equal(t, "By", mi.Unit())
-					assert.False(t, mi.Sum().IsMonotonic())
-					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
-					dp := mi.Sum().DataPoints().At(0)
-					assert.Equal(t, start, dp.StartTimestamp())
-					assert.Equal(t, ts, dp.Timestamp())
-					assert.Equal(t, pmetric.NumberDataPointValueTypeInt, dp.ValueType())
-					assert.Equal(t, int64(1), dp.IntValue())
-					hwGpuMemoryPartitionIDAttrVal, ok := dp.Attributes().Get("hw.gpu.memory.partition_id")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.gpu.memory.partition_id-val", hwGpuMemoryPartitionIDAttrVal.Str())
-					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
-					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
-					hwNameAttrVal, ok := dp.Attributes().Get("hw.name")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.name-val", hwNameAttrVal.Str())
-					hwParentAttrVal, ok := dp.Attributes().Get("hw.parent")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.parent-val", hwParentAttrVal.Str())
-					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
 				case "hw.gpu.memory.power":
 					assert.False(t, validatedMetrics["hw.gpu.memory.power"], "Found a duplicate in the metrics slice: hw.gpu.memory.power")
 					validatedMetrics["hw.gpu.memory.power"] = true
@@ -2463,36 +2425,6 @@ func TestMetricsBuilder(t *testing.T) {
 					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
-					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())
-					hwNameAttrVal, ok := dp.Attributes().Get("hw.name")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.name-val", hwNameAttrVal.Str())
-					hwParentAttrVal, ok := dp.Attributes().Get("hw.parent")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.parent-val", hwParentAttrVal.Str())
-					hwVendorAttrVal, ok := dp.Attributes().Get("hw.vendor")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.vendor-val", hwVendorAttrVal.Str())
-				case "hw.gpu.memory.temperature.margin":
-					assert.False(t, validatedMetrics["hw.gpu.memory.temperature.margin"], "Found a duplicate in the metrics slice: hw.gpu.memory.temperature.margin")
-					validatedMetrics["hw.gpu.memory.temperature.margin"] = true
-					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
-					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Degrees left until the temperature of the memory reaches the limit. (extension)", mi.Description())
-					assert.Equal(t, "Cel", mi.Unit())
-					dp := mi.Gauge().DataPoints().At(0)
-					assert.Equal(t, start, dp.StartTimestamp())
-					assert.Equal(t, ts, dp.Timestamp())
-					assert.Equal(t, pmetric.NumberDataPointValueTypeDouble, dp.ValueType())
-					assert.InDelta(t, float64(1), dp.DoubleValue(), 0.01)
-					hwIDAttrVal, ok := dp.Attributes().Get("hw.id")
-					assert.True(t, ok)
-					assert.Equal(t, "hw.id-val", hwIDAttrVal.Str())
-					hwLimitTypeAttrVal, ok := dp.Attributes().Get("hw.limit_type")
-					assert.True(t, ok)
-					assert.Equal(t, "default", hwLimitTypeAttrVal.Str())
 					hwModelAttrVal, ok := dp.Attributes().Get("hw.model")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.model-val", hwModelAttrVal.Str())

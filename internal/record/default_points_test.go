@@ -20,7 +20,7 @@ func ofTheHardware(p otlptest.Point) bool {
 	switch p.Metric {
 	case "hw.gpu.ecc.memory.errors", "hw.gpu.ecc.sram.threshold_exceeded", "hw.gpu.fabric.condition", "hw.gpu.fabric.state",
 		"hw.gpu.interconnect.link.count", "hw.gpu.memory.bank.count", "hw.gpu.memory.page.bad", "hw.gpu.memory.page.bad.limit",
-		"hw.gpu.memory.temperature.margin", "hw.gpu.mode.pending", "hw.gpu.pcie.errors", "hw.gpu.vgpu.licensed", "process.gpu.memory.system.usage":
+		"hw.gpu.mode.pending", "hw.gpu.pcie.errors", "hw.gpu.vgpu.licensed", "process.gpu.memory.system.usage":
 		return true
 	case "hw.gpu.throttle.time", "hw.gpu.throttled":
 		return value("hw.gpu.throttle.reason", "board_limit", "low_utilization", "reliability", "host_limit_power", "host_limit_thermal")

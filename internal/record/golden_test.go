@@ -65,7 +65,7 @@ func TestOffByDefault(t *testing.T) {
 		"hw.gpu.frame_buffer_capture.frame_rate", "hw.gpu.frame_buffer_capture.latency", "hw.gpu.frame_buffer_capture.session.count",
 		"hw.gpu.interconnect.link.bandwidth", "hw.gpu.interconnect.link.bit_error_ratio", "hw.gpu.interconnect.link.errors",
 		"hw.gpu.interconnect.link.fec.errors", "hw.gpu.interconnect.link.io", "hw.gpu.interconnect.link.state",
-		"hw.gpu.interconnect.link.width", "hw.gpu.memory.partition.usage", "hw.gpu.memory.power", "hw.gpu.memory.protected.usage",
+		"hw.gpu.interconnect.link.width", "hw.gpu.memory.power", "hw.gpu.memory.protected.usage",
 		"hw.gpu.memory.system.limit", "hw.gpu.memory.system.usage", "hw.gpu.memory.utilization", "hw.gpu.memory.visible.limit",
 		"hw.gpu.memory.visible.usage", "hw.gpu.mode.current", "hw.gpu.module.power", "hw.gpu.pcie.naks", "hw.gpu.pcie.recoveries",
 		"hw.gpu.pcie.replay.rollovers", "hw.gpu.peer.status", "hw.gpu.pipe.utilization", "hw.gpu.power.instant", "hw.gpu.sm.occupancy",

@@ -4,8 +4,6 @@
 package record
 
 import (
-	"strconv"
-
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
@@ -52,13 +50,4 @@ func recordRemapState(p *devicePoints) {
 	}
 	record(metadata.AttributeHwGpuRemapStatePending, rows.Pending)
 	record(metadata.AttributeHwGpuRemapStateFailed, rows.Failed)
-}
-
-// recordMemoryPartitions records what is used of each part of an AMD GPU's memory.
-func recordMemoryPartitions(p *devicePoints) {
-	for number, usage := range p.device.Memory.Partitions {
-		if v, ok := usage.Get(); ok {
-			p.builder.RecordHwGpuMemoryPartitionUsageDataPoint(p.ts, v, strconv.Itoa(number), p.device.ID, p.identity...)
-		}
-	}
 }

@@ -110,7 +110,6 @@ var metricTests = []metricTest{
 	{"hw.gpu.memory.page.bad", gpu.GroupRemappedRows, "updowncounter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.Bad = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 16}}},
 	{"hw.gpu.memory.page.bad.limit", gpu.GroupRemappedRows, "updowncounter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.BadLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 256}}},
 	{"hw.gpu.memory.page.retired", gpu.GroupRemappedRows, "counter", "{page}", onDevices(func(d *gpu.Device) { d.RetiredPages.Corrected, d.RetiredPages.Uncorrected = none, none }), []sample{{of("hw.id", amdID, "error.type", "uncorrected"), 432}}},
-	{"hw.gpu.memory.partition.usage", gpu.GroupMemoryPartitions, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Partitions = nil }), []sample{{of("hw.id", amdID, "hw.gpu.memory.partition_id", "1"), 452}}},
 	{"hw.gpu.memory.power", gpu.GroupPowerDetail, "gauge", "W", onDevices(func(d *gpu.Device) { d.Power.Memory = gpu.Opt[float64]{} }), []sample{{of("hw.id", gpuID), 88.5}}},
 	{"hw.gpu.memory.protected.usage", gpu.GroupProtectedMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Protected = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 4194304}}},
 	{"hw.gpu.memory.remap.state", gpu.GroupRemappedRows, "updowncounter", "1", onDevices(dropRemapState), []sample{
@@ -121,7 +120,6 @@ var metricTests = []metricTest{
 	{"hw.gpu.memory.row.remapped", gpu.GroupRemappedRows, "counter", "{row}", onDevices(func(d *gpu.Device) { d.RemappedRows.Corrected, d.RemappedRows.Uncorrected = none, none }), []sample{{of("hw.id", gpuID, "error.type", "corrected"), 311}}},
 	{"hw.gpu.memory.system.limit", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemLimit = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 403}}},
 	{"hw.gpu.memory.system.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.SystemUsage = gpu.Opt[int64]{} }), []sample{{of("hw.id", amdID), 404}}},
-	{"hw.gpu.memory.temperature.margin", gpu.GroupTemperatureLimits, "gauge", "Cel", onDevices(func(d *gpu.Device) { clear(d.MemoryMargin[:]) }), []sample{{of("hw.id", gpuID, "hw.limit_type", "high.degraded"), 31.5}}},
 	{"hw.gpu.memory.usage", gpu.GroupMemory, "updowncounter", "By", onDevices(func(d *gpu.Device) { d.Memory.Usage = gpu.Opt[int64]{} }), []sample{{of("hw.id", gpuID), 21474836480}}},
 	{"hw.gpu.memory.utilization", gpu.GroupMemory, "gauge", "1", onDevices(func(d *gpu.Device) { d.Memory.Limit = gpu.Opt[int64]{} }), []sample{
 		{of("hw.id", gpuID), 0.25}, // 20 of 80 GiB

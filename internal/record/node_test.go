@@ -149,9 +149,6 @@ func fillArrays(d *gpu.Device) {
 	}
 	d.Power.Limit[gpu.LimitEnforced] = gpu.Some(26.75)
 	d.Power.Limit[gpu.LimitMin], d.Power.Limit[gpu.LimitDefault] = gpu.Some(20.25), gpu.Some(26.5)
-	for i := range gpu.LimitEnforced {
-		d.MemoryMargin[i] = gpu.Some(31.5 + float64(i))
-	}
 	for i := range d.Modes {
 		d.Modes[i] = gpu.Mode{Value: fmt.Sprint("value_", i), Pending: gpu.Some(true)}
 	}
@@ -253,7 +250,7 @@ func otherGPU() gpu.Device {
 		ID: amdID, Name: "card1", Model: "AMD Instinct MI300X", Vendor: gpu.AMD, Index: gpu.Some(1), Partition: gpu.Some(3),
 		Memory: gpu.Memory{
 			VisibleLimit: gpu.Some[int64](401), VisibleUsage: gpu.Some[int64](402),
-			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404), Partitions: []gpu.Opt[int64]{gpu.Some[int64](451), gpu.Some[int64](452)},
+			SystemLimit: gpu.Some[int64](403), SystemUsage: gpu.Some[int64](404),
 		},
 		Interconnect: gpu.Interconnect{Type: gpu.XGMI, Transmitted: gpu.Total[int64](411), Received: gpu.Total[int64](412)},
 		Errors: []gpu.ErrorCount{

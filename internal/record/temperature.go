@@ -29,14 +29,6 @@ func recordTemperatureMargins(p *devicePoints) {
 	}
 }
 
-func recordMemoryMargins(p *devicePoints) {
-	for limit, name := range limits {
-		if v, ok := p.device.MemoryMargin[limit].Get(); ok {
-			p.builder.RecordHwGpuMemoryTemperatureMarginDataPoint(p.ts, v, p.device.ID, name, p.identity...)
-		}
-	}
-}
-
 func recordTemperatureDetail(p *devicePoints) {
 	for _, sensor := range p.device.TemperatureDetail {
 		if v, ok := sensor.Value.Get(); ok {

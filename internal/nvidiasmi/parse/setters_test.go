@@ -89,7 +89,6 @@ func TestTrapThermalMarginIsNoTemperature(t *testing.T) {
 	assert.Equal(t, gpu.Some(54.0), g.Device.TemperatureMargin[gpu.LimitDegraded])
 	assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureLimit)
 	assert.Equal(t, gpu.Some(59.0), g.Device.TemperatureMargin[gpu.LimitCritical], "the GPU shuts down when 54 have fallen to -5")
-	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{}, g.Device.MemoryMargin, "what is left of the memory's scale is not printed")
 
 	g = oneGPU(t, `<temperature><gpu_temp_tlimit>N/A</gpu_temp_tlimit><gpu_temp_max_tlimit_threshold>-7 C</gpu_temp_max_tlimit_threshold></temperature>`)
 	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureMargin, "a point on the scale is not what is left")
