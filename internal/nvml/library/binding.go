@@ -7,22 +7,7 @@ package library
 
 import gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
-// Binding is what starts and ends NVML and hands out devices, event sets and GPM samples. go-nvml, which needs cgo, is behind it today.
-// A binding that needs no cgo implements it with types of its own for the aliases below; nothing outside this file knows go-nvml.
-type Binding interface {
-	Init() Return
-	Shutdown() Return
-	SystemGetDriverVersion() (string, Return)
-	SystemGetNVMLVersion() (string, Return)
-	SystemGetCudaDriverVersion_v2() (int, Return)
-	DeviceGetCount() (int, Return)
-	DeviceGetHandleByIndex(index int) (BoundDevice, Return)
-	EventSetCreate() (EventSet, Return)
-	GpmSampleAlloc() (GPMSample, Return)
-	GpmMetricsGet(request *GPMMetrics) Return
-}
-
-// What the binding hands out.
+// What go-nvml hands out. Nothing outside this package knows go-nvml.
 type (
 	// Return is nvmlReturn_t; see Code.
 	Return = gonvml.Return
@@ -94,27 +79,8 @@ type (
 	PCIeCounter = gonvml.PcieUtilCounter
 )
 
-// goNVML is the process's one instance of go-nvml.
-type goNVML struct{}
-
 // loadFrom makes go-nvml load the library from a path.
 func loadFrom(path string) {
 	// go-nvml refuses options while it is initialised. Then it has the library already, for a process has only one.
 	_ = gonvml.SetLibraryOptions(gonvml.WithLibraryPath(path))
-}
-
-func (goNVML) Init() Return                             { return gonvml.Init() }
-func (goNVML) Shutdown() Return                         { return gonvml.Shutdown() }
-func (goNVML) SystemGetDriverVersion() (string, Return) { return gonvml.SystemGetDriverVersion() }
-func (goNVML) SystemGetNVMLVersion() (string, Return)   { return gonvml.SystemGetNVMLVersion() }
-func (goNVML) DeviceGetCount() (int, Return)            { return gonvml.DeviceGetCount() }
-func (goNVML) EventSetCreate() (EventSet, Return)       { return gonvml.EventSetCreate() }
-func (goNVML) GpmSampleAlloc() (GPMSample, Return)      { return gonvml.GpmSampleAlloc() }
-func (goNVML) GpmMetricsGet(request *GPMMetrics) Return { return gonvml.GpmMetricsGet(request) }
-func (goNVML) DeviceGetHandleByIndex(index int) (BoundDevice, Return) {
-	return gonvml.DeviceGetHandleByIndex(index)
-}
-
-func (goNVML) SystemGetCudaDriverVersion_v2() (int, Return) { //nolint:revive // the binding's name
-	return gonvml.SystemGetCudaDriverVersion_v2()
 }

@@ -5,7 +5,11 @@
 
 package library
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // Device is a GPU or a MIG instance in the present session. It has the binding's methods; for lists use ProcessList, SampleList and
 // ProcessSampleList.
@@ -16,7 +20,7 @@ type Device struct {
 
 // Device returns the GPU of an index.
 func (l *Library) Device(index int) (Device, Code) {
-	d, ret := l.binding.DeviceGetHandleByIndex(index)
+	d, ret := gonvml.DeviceGetHandleByIndex(index)
 	if Code(ret) != OK {
 		return Device{}, Code(ret)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
@@ -21,7 +23,6 @@ type Library struct {
 	File string
 
 	stamp   os.FileInfo // of the file when it was loaded
-	binding Binding
 	symbols *symbols
 }
 
@@ -38,17 +39,17 @@ func (l *Library) Replaced() bool {
 }
 
 // Init begins a session (nvmlInit).
-func (l *Library) Init() Code { return Code(l.binding.Init()) }
+func (l *Library) Init() Code { return Code(gonvml.Init()) }
 
 // Shutdown ends the session (nvmlShutdown). Where that fails there is nothing left to end.
-func (l *Library) Shutdown() { _ = l.binding.Shutdown() }
+func (l *Library) Shutdown() { _ = gonvml.Shutdown() }
 
 // DriverVersion returns the driver's version (nvmlSystemGetDriverVersion).
 func (l *Library) DriverVersion() (string, Code) {
 	if !l.Has(DriverVersion) {
 		return "", FunctionNotFound
 	}
-	version, ret := l.binding.SystemGetDriverVersion()
+	version, ret := gonvml.SystemGetDriverVersion()
 	return gpu.CleanText(version), Code(ret)
 }
 
@@ -57,7 +58,7 @@ func (l *Library) CUDAVersion() (string, Code) {
 	if !l.Has(CUDAVersion) {
 		return "", FunctionNotFound
 	}
-	v, ret := l.binding.SystemGetCudaDriverVersion_v2()
+	v, ret := gonvml.SystemGetCudaDriverVersion_v2()
 	if Code(ret) != OK || v <= 0 {
 		return "", Code(ret)
 	}
@@ -69,27 +70,27 @@ func (l *Library) NVMLVersion() (string, Code) {
 	if !l.Has(NVMLVersion) {
 		return "", FunctionNotFound
 	}
-	version, ret := l.binding.SystemGetNVMLVersion()
+	version, ret := gonvml.SystemGetNVMLVersion()
 	return gpu.CleanText(version), Code(ret)
 }
 
 // DeviceCount returns the number of GPUs (nvmlDeviceGetCount).
 func (l *Library) DeviceCount() (int, Code) {
-	n, ret := l.binding.DeviceGetCount()
+	n, ret := gonvml.DeviceGetCount()
 	return n, Code(ret)
 }
 
 // NewEventSet returns a new set of events (nvmlEventSetCreate). The library must have the function.
 func (l *Library) NewEventSet() (EventSet, Code) {
-	set, ret := l.binding.EventSetCreate()
+	set, ret := gonvml.EventSetCreate()
 	return set, Code(ret)
 }
 
 // NewGPMSample allocates memory of the driver for a GPM sample (nvmlGpmSampleAlloc). The library must have the function.
 func (l *Library) NewGPMSample() (GPMSample, Code) {
-	sample, ret := l.binding.GpmSampleAlloc()
+	sample, ret := gonvml.GpmSampleAlloc()
 	return sample, Code(ret)
 }
 
 // GPMMetrics has the driver compare two samples (nvmlGpmMetricsGet). The library must have the function.
-func (l *Library) GPMMetrics(request *GPMMetrics) Code { return Code(l.binding.GpmMetricsGet(request)) }
+func (l *Library) GPMMetrics(request *GPMMetrics) Code { return Code(gonvml.GpmMetricsGet(request)) }

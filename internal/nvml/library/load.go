@@ -92,7 +92,7 @@ func (l *Loader) load(path string) (*Library, error) {
 		name = libraryName
 	}
 	loadFrom(name)
-	lib := &Library{Path: path, File: path, binding: goNVML{}, symbols: newSymbols(name)}
+	lib := &Library{Path: path, File: path, symbols: newSymbols(name)}
 	if !filepath.IsAbs(path) {
 		lib.File, _ = mappedFile()
 	}
