@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs mdatagen for the receiver and the exporters, and writes docs/reference/explorer.html, the diagrams of docs/images, and the versions in the
+# Runs mdatagen for the receiver and the exporters, and writes the diagrams of docs/images, and the versions in the
 # documentation and the manifests. mdatagen names the package
 # of the generated tests after the folder of metadata.yaml, so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
@@ -15,6 +15,5 @@ for component in gpureceiver gpuviewexporter gpukubernetesexporter; do
 done
 # The import path of what is generated follows the link, too.
 sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go
-(cd tools/explorer && go run . ../..)
 (cd tools/diagrams && go run . ../../docs/images)
 (cd tools/versions && go run . ../..)

@@ -3,8 +3,6 @@
 
 // Package page tests the page of the gpu_view exporter in a real Chromium: what is on the page equals what the API says.
 //
-// The page docs/reference/explorer.html is tested here, too.
-//
 // Most tests show generated fleets. Others start the built otelcol-gpu, which OTELCOL_GPU names, on simulated nodes: NVIDIA's, AMD's, one
 // without GPUs, one that cannot be read.
 //
