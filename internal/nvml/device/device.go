@@ -49,11 +49,7 @@ func (d *device) number32(f *library.Function, call func(library.Device) (uint32
 
 // number64 calls a function that returns an unsigned long long, unless it is known not to work.
 func (d *device) number64(f *library.Function, call func(library.Device) (uint64, library.Return)) (library.Value, bool) {
-	return d.value(f, func(h library.Device) (library.Value, bool, library.Return) {
-		n, ret := call(h)
-		v, ok := library.Uint64(n)
-		return v, ok, ret
-	})
+	return d.value(f, number64(call))
 }
 
 // valueCall calls a function. It reports false where the answer is NVML's mark for no value.
@@ -72,6 +68,15 @@ func number[T ~int | ~int32 | ~uint32](call func(library.Device) (T, library.Ret
 	return func(h library.Device) (library.Value, bool, library.Return) {
 		n, ret := call(h)
 		v, ok := library.Uint32(uint32(n))
+		return v, ok, ret
+	}
+}
+
+// number64 is the call of a function that returns an unsigned long long.
+func number64(call func(library.Device) (uint64, library.Return)) valueCall {
+	return func(h library.Device) (library.Value, bool, library.Return) {
+		n, ret := call(h)
+		v, ok := library.Uint64(n)
 		return v, ok, ret
 	}
 }

@@ -1,6 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux && cgo
+
 package device
 
 import (
@@ -16,7 +18,7 @@ type fieldValue struct {
 	what       string
 	candidates []fieldID
 	used       int  // the candidate in use
-	unless     int  // the field that makes this one useless where it is supported; -1: none
+	unless     int  // the field that makes this one useless if it is supported; -1: none
 	wanted     bool // a metric needs it
 	refused    bool // no candidate is supported
 	constant   bool // it is asked until it was answered
@@ -38,7 +40,7 @@ type fieldKey int
 type fieldValues struct {
 	calls  *library.Calls
 	want   gpu.Group
-	fields []fieldValue // numFields, then the quantities of links
+	fields []fieldValue // one for each of quantityRows, then the quantities of links
 	links  int
 	// firstLink is where in fields a quantity of links begins; 0: it is not wanted.
 	firstLink [numLinkFields]int
@@ -46,22 +48,24 @@ type fieldValues struct {
 }
 
 func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValues {
-	s := &fieldValues{calls: c, want: want, fields: make([]fieldValue, numFields)}
+	s := &fieldValues{calls: c, want: want, fields: make([]fieldValue, len(quantityRows))}
 	for i := range s.fields {
-		spec := &fieldSpecs[i]
-		f := fieldValue{what: spec.what, candidates: spec.candidates, unless: -1, wanted: want.Has(spec.group)}
-		if other := candidatesOf575[field(i)]; other != nil && strings.HasPrefix(driver, "575.") {
-			f.candidates = other
-		} else if other != nil {
-			f.ambiguous.candidate = len(f.candidates)
-			f.candidates = append(slices.Clone(f.candidates), other[0])
+		q := &quantityRows[i]
+		f := fieldValue{
+			what: q.what, candidates: q.fields, unless: -1,
+			wanted: want.Has(q.group), refused: len(q.fields) == 0, constant: q.constant,
 		}
-		if spec.unless != field(i) {
-			f.unless = int(spec.unless)
+		if q.of575 != nil && strings.HasPrefix(driver, "575.") {
+			f.candidates = q.of575
+		} else if q.of575 != nil {
+			f.ambiguous.candidate = len(f.candidates)
+			f.candidates = append(slices.Clone(f.candidates), q.of575[0])
+		}
+		if q.retires {
+			f.unless = int(fieldRemappedCorrected)
 		}
 		s.fields[i] = f
 	}
-	s.fields[fieldLinkCount].constant = true
 	return s
 }
 

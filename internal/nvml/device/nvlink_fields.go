@@ -1,9 +1,15 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux && cgo
+
 package device
 
-import "github.com/otelgpu/gpureceiver/internal/gpu"
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+)
 
 // linkField is a quantity of one NVLink link.
 type linkField int
@@ -59,35 +65,35 @@ var linkSpecs = newLinkSpecs()
 
 func newLinkSpecs() [numLinkFields]linkSpec {
 	specs := [numLinkFields]linkSpec{
-		linkTransmittedKiB: {what: "NVLink bytes", scoped: []uint32{138}, total: fieldNVLinkTransmitted},
-		linkReceivedKiB:    {what: "NVLink bytes", scoped: []uint32{139}, total: fieldNVLinkReceived},
-		linkTransmitted:    {what: "NVLink bytes", scoped: []uint32{202}, instead: true, of: linkTransmittedKiB},
-		linkReceived:       {what: "NVLink bytes", scoped: []uint32{204}, instead: true, of: linkReceivedKiB},
-		linkCRC:            {what: "NVLink errors", scoped: []uint32{163}, total: fieldNVLinkCRCFlit},
-		linkCRCFlit:        {what: "NVLink errors", rows: [2]uint32{32, 96}, instead: true, of: linkCRC},
-		linkCRCData:        {what: "NVLink errors", rows: [2]uint32{39, 102}, instead: true, of: linkCRC},
-		linkReplay:         {what: "NVLink errors", scoped: []uint32{161}, rows: [2]uint32{46, 108}, total: fieldNVLinkReplay},
-		linkRecovery:       {what: "NVLink errors", scoped: []uint32{162, 215}, rows: [2]uint32{53, 114}, total: fieldNVLinkRecovery},
-		linkECC:            {what: "NVLink errors", rows: [2]uint32{148, 154}, total: fieldNVLinkECC},
+		linkTransmittedKiB: {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX}, total: fieldNVLinkTransmitted},
+		linkReceivedKiB:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX}, total: fieldNVLinkReceived},
+		linkTransmitted:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_BYTES}, instead: true, of: linkTransmittedKiB},
+		linkReceived:       {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_BYTES}, instead: true, of: linkReceivedKiB},
+		linkCRC:            {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_CRC}, total: fieldNVLinkCRCFlit},
+		linkCRCFlit:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6}, instead: true, of: linkCRC},
+		linkCRCData:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6}, instead: true, of: linkCRC},
+		linkReplay:         {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_REPLAY}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6}, total: fieldNVLinkReplay},
+		linkRecovery:       {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_RECOVERY, gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6}, total: fieldNVLinkRecovery},
+		linkECC:            {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6}, total: fieldNVLinkECC},
 
-		linkMalformedPackets:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{206}},
-		linkBufferOverruns:       {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{207}},
-		linkReceiveErrors:        {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{208}},
-		linkReceiveRemoteErrors:  {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{209}},
-		linkReceiveGeneralErrors: {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{210}},
-		linkIntegrityErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{211}},
-		linkTransmitDiscards:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{212}},
-		linkRecoveriesFailed:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{214}},
-		linkEffectiveErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{219}},
-		linkSymbolErrors:         {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{221}},
-		linkEffectiveBER:         {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{220}},
-		linkSymbolBER:            {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{222}},
+		linkMalformedPackets:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS}},
+		linkBufferOverruns:       {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS}},
+		linkReceiveErrors:        {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_ERRORS}},
+		linkReceiveRemoteErrors:  {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_REMOTE_ERRORS}},
+		linkReceiveGeneralErrors: {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_GENERAL_ERRORS}},
+		linkIntegrityErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS}},
+		linkTransmitDiscards:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_DISCARDS}},
+		linkRecoveriesFailed:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS}},
+		linkEffectiveErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS}},
+		linkSymbolErrors:         {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS}},
+		linkEffectiveBER:         {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_BER}},
+		linkSymbolBER:            {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_BER}},
 
-		linkState: {what: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{165}},
-		linkSpeed: {what: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{164}, rows: [2]uint32{84, 132}},
+		linkState: {what: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_STATE}},
+		linkSpeed: {what: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_SPEED}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_SPEED_MBPS_L0, gonvml.FI_DEV_NVLINK_SPEED_MBPS_L6}},
 	}
 	for bin := range gpu.NumFECBins {
-		specs[int(linkFEC)+bin] = linkSpec{what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{235 + uint32(bin)}}
+		specs[int(linkFEC)+bin] = linkSpec{what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_FEC_HISTORY_0 + uint32(bin)}}
 	}
 	return specs
 }

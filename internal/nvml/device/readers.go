@@ -31,26 +31,19 @@ const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
 func (q *quantities) readings() []reader {
 	return []reader{
 		{gpu.GroupAll, readFieldValues},
-		{gpu.GroupAll, readGauges},
-		{gpu.GroupTemperature | gpu.GroupClocks, dropZerosOfGuests}, // after the gauges
+		{gpu.GroupAll, readQuantities},
+		{gpu.GroupTemperature | gpu.GroupClocks, dropZerosOfGuests}, // after the quantities
 		{gpu.GroupMemory, readMemory},
 		{gpu.GroupProtectedMemory, readProtectedMemory},
 		{gpu.GroupUtilization, q.utilization.readGeneral},
 		{gpu.GroupMediaUtilization, q.utilization.readMedia},
-		{gpu.GroupTemperature, readMemoryTemperature},
 		{gpu.GroupTemperatureLimits, readTemperatureLimits},
-		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the gauges
-		{gpu.GroupPower | gpu.GroupPowerDetail, readPower},
-		{gpu.GroupPowerLimit, readPowerLimit},
-		{gpu.GroupEnergy, readEnergy},
+		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the quantities
 		{gpu.GroupThrottle, q.throttle.read},
-		{gpu.GroupThrottleTime, readThrottleTime},
 		{gpu.GroupFans, readFans},
 		{gpu.GroupFanSpeed, readFanRevolutions}, // after the fans
 		{gpu.GroupPipes | gpu.GroupPCIeIO, q.readGPM},
 		{gpu.GroupPCIeIO, q.pcieTraffic.read}, // after GPM
-		{gpu.GroupPCIeReplay, readPCIeReplay},
-		{gpu.GroupPCIeDetail, readPCIeDetail},
 		{gpu.GroupBAR1, readBAR1},
 		{linkGroups, readNVLink},
 		{gpu.GroupFabric, readFabric},

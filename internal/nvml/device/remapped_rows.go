@@ -15,26 +15,17 @@ import (
 
 var remappedRows = library.NewFunction("remapped rows", "nvmlDeviceGetRemappedRows")
 
-// readRemappedRows reads the rows that were replaced by spares, or on older boards the pages taken out of use, and adds the faults that
-// follow.
+// readRemappedRows calls the function that reads all of the rows that were replaced by spares, if the device has no fields of them. It adds
+// the faults that follow from rows, or on older boards from pages taken out of use.
 func readRemappedRows(dev *device, d *gpu.Device) {
-	f := dev.fields
-	r := &d.RemappedRows
-	r.Corrected = count(f.count(fieldRemappedCorrected))
-	r.Uncorrected = count(f.count(fieldRemappedUncorrected))
-	r.Pending = flag(f.get(fieldRemappedPending))
-	r.Failed = flag(f.get(fieldRemappedFailure))
-	if f.lacks(fieldRemappedCorrected) && !f.noRows && dev.Can(remappedRows) {
+	if f := dev.fields; f.lacks(fieldRemappedCorrected) && !f.noRows && dev.Can(remappedRows) {
 		corrected, uncorrected, pending, failed, ret := dev.handle.GetRemappedRows()
 		if dev.OK(remappedRows, library.Code(ret)) {
+			r := &d.RemappedRows
 			r.Corrected, r.Uncorrected = rows(corrected), rows(uncorrected)
 			r.Pending, r.Failed = gpu.Some(pending), gpu.Some(failed)
 		}
 	}
-	p := &d.RetiredPages
-	p.Corrected = count(f.count(fieldRetiredSBE))
-	p.Uncorrected = count(f.count(fieldRetiredDBE))
-	p.Pending = flag(f.get(fieldRetiredPending))
 	addRemapFaults(d)
 }
 

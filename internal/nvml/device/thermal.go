@@ -26,9 +26,11 @@ func newThreshold() *library.Function {
 	return library.NewFunction("temperature limits", "nvmlDeviceGetTemperatureThreshold")
 }
 
-// readMemoryTemperature reads the memory's temperature in degrees Celsius.
-func readMemoryTemperature(dev *device, d *gpu.Device) {
-	d.Temperature[gpu.SensorMemory] = memoryCelsius(dev.fields.get(fieldMemoryTemperature))
+// temperatureMargin reads how many degrees are left until the GPU slows down. Newer boards report it instead of absolute limits; the one is
+// never computed from the other.
+func temperatureMargin(h library.Device) (library.Value, bool, library.Return) {
+	m, ret := h.GetMarginTemperature()
+	return library.Value{Real: float64(m.MarginTemperature)}, true, ret
 }
 
 // readTemperatureLimits reads the absolute limits in degrees Celsius, which do not change.

@@ -48,25 +48,3 @@ func (t *throttle) read(dev *device, d *gpu.Device) {
 		setThrottled(&d.Throttle, mask.Unsigned, t.supported)
 	}
 }
-
-var throttleTimes = [...]struct {
-	field  field
-	reason gpu.ThrottleReason
-}{
-	{fieldThrottlePower, gpu.ThrottleSWPowerCap},
-	{fieldThrottleSyncBoost, gpu.ThrottleSyncBoost},
-	{fieldThrottleSWThermal, gpu.ThrottleSWThermal},
-	{fieldThrottleHWThermal, gpu.ThrottleHWThermal},
-	{fieldThrottlePowerBrake, gpu.ThrottleHWPowerBrake},
-	{fieldThrottleBoardLimit, gpu.ThrottleBoardLimit},
-	{fieldThrottleLowUtilization, gpu.ThrottleLowUtilization},
-	{fieldThrottleReliability, gpu.ThrottleReliability},
-}
-
-// readThrottleTime reads for how long each reason has held the clocks down, in seconds.
-func readThrottleTime(dev *device, d *gpu.Device) {
-	for _, t := range throttleTimes {
-		v, ok := dev.fields.get(t.field)
-		d.Throttle[t.reason].Time = total(v, ok, perNano)
-	}
-}

@@ -84,6 +84,18 @@ func count(v int64, ok bool) gpu.Counter[int64] {
 	return gpu.Total(v)
 }
 
+// counter is count for a value as NVML reports it.
+func counter(v library.Value, ok bool) gpu.Counter[int64] {
+	n, whole := v.Count()
+	return count(n, ok && whole)
+}
+
+// joules converts millijoules that the driver adds up.
+func joules(v library.Value, ok bool) gpu.Counter[float64] { return total(v, ok, perMilli) }
+
+// seconds converts nanoseconds that the driver adds up.
+func seconds(v library.Value, ok bool) gpu.Counter[float64] { return total(v, ok, perNano) }
+
 // total is a total that the driver keeps, in SI units.
 func total(v library.Value, ok bool, unit float64) gpu.Counter[float64] {
 	if !ok || v.Real < 0 {

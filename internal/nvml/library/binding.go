@@ -7,7 +7,7 @@ package library
 
 import gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
 
-// What go-nvml hands out. Nothing outside this package knows go-nvml.
+// What go-nvml hands out. Outside this package, only the tables of internal/nvml/device know go-nvml: they use its names for the numbers of fields.
 type (
 	// Return is nvmlReturn_t; see Code.
 	Return = gonvml.Return
