@@ -166,7 +166,7 @@ type clusterReads struct {
 
 // Start implements component.Component.
 func (r *clusterReads) Start(ctx context.Context, host component.Host) error {
-	if r.source.fed { // known only when all receivers were made
+	if r.source.newRecorder != nil { // known only when all receivers were made
 		return nil
 	}
 	r.runs = true

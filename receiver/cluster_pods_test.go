@@ -83,9 +83,10 @@ func (r *clusterRig) send(t *testing.T) (*Config, receiver.Settings) {
 	})
 	require.NoError(t, err)
 	set := receivertest.NewNopSettings(metadata.Type)
-	r.source = newClusterSource(cfg, zap.NewNop(), new(componentStatus), func() *record.EventRecorder {
-		return record.NewEvents(cfg.logsBuilderConfig(), set)
-	}, func(events int) { r.dropped.Add(int64(events)) }, r.waits)
+	r.source = newClusterSource(&shared{
+		cfg: cfg, logger: zap.NewNop(), waits: r.waits,
+		newEventRecorder: func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) },
+	}, func(events int) { r.dropped.Add(int64(events)) })
 	sender := newEventSender(func(ctx context.Context) error {
 		logs := r.source.pipeline.Logs(&r.source.host)
 		if logs.LogRecordCount() == 0 {

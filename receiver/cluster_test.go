@@ -65,7 +65,7 @@ func TestClusterView(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer telemetry.Shutdown()
-	s := &sources{receiver: "gpu", cfg: cfg, telemetry: telemetry, cluster: clusterOf(cfg)}
+	s := &sources{shared: &shared{receiver: "gpu", cfg: cfg, telemetry: telemetry}, cluster: clusterOf(cfg)}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
@@ -106,7 +106,7 @@ func TestClusterView(t *testing.T) {
 }
 
 func clusterOf(cfg *Config) *clusterSource {
-	return newClusterSource(cfg, zap.NewNop(), new(componentStatus), nil, func(int) {}, patient())
+	return newClusterSource(&shared{cfg: cfg, logger: zap.NewNop(), waits: patient()}, func(int) {})
 }
 
 // An API server that never answers, or refuses, is a failed source with the cluster's name: in metrics, events and status.

@@ -56,5 +56,5 @@ func TestUnreadableCredentials(t *testing.T) {
 // TestFleetNeverStarted: a fleet that was not started has nothing to close.
 func TestFleetNeverStarted(t *testing.T) {
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	require.NoError(t, newFleet(cfg, "gpu", zap.NewNop(), nil, nil).close())
+	require.NoError(t, newFleet(&shared{cfg: cfg, logger: zap.NewNop()}).close())
 }

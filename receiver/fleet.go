@@ -17,23 +17,13 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // fleet sends what kubernetes_exec reads, one message for each node. The receivers of one configuration share it.
 type fleet struct {
-	receiver  string // its ID
-	cfg       *Config
-	logger    *zap.Logger
-	telemetry *metadata.TelemetryBuilder
-	status    *componentStatus
-	keeper    *keeper // nil without storage
-
-	// Set before the start. Nil where there is no receiver of the signal.
-	newRecorder      func() *record.Recorder
-	newEventRecorder func() *record.EventRecorder
+	*shared
+	logger *zap.Logger // names the scraper
 
 	mu       sync.Mutex // guards what follows
 	begun    bool
@@ -64,13 +54,13 @@ type fleetReader interface {
 	Stats() []kubeexec.ClusterStats
 }
 
-// newFleet returns nil where kubernetes_exec is not configured.
-func newFleet(cfg *Config, receiver string, logger *zap.Logger, telemetry *metadata.TelemetryBuilder, status *componentStatus) *fleet {
-	if !slices.Contains(cfg.scraperKeys(), fleetKey) {
+// newFleet returns nil if kubernetes_exec is not configured.
+func newFleet(s *shared) *fleet {
+	if !slices.Contains(s.cfg.scraperKeys(), fleetKey) {
 		return nil
 	}
 	return &fleet{
-		receiver: receiver, cfg: cfg, logger: logger.With(zap.String("scraper", fleetKey)), telemetry: telemetry, status: status,
+		shared: s, logger: s.logger.With(zap.String("scraper", fleetKey)),
 		nodes: make(map[remoteNode]map[gpu.Vendor]*pipeline.Pipeline), clusters: make(map[string]*pipeline.ProblemLog),
 	}
 }

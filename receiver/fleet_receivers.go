@@ -10,8 +10,6 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
-
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // fleetReceiver is the part of one signal's receiver in the fleet.
@@ -36,7 +34,6 @@ func newFleetMetrics(f *fleet, set receiver.Settings, next consumer.Metrics) (co
 	if err != nil {
 		return nil, err
 	}
-	f.newRecorder = func() *record.Recorder { return record.New(f.cfg.MetricsBuilderConfig, set) }
 	return &fleetReceiver{fleet: f, attach: func() { f.metrics = &metricsOutput{obs: obs, next: next} }}, nil
 }
 
@@ -45,7 +42,6 @@ func newFleetLogs(f *fleet, set receiver.Settings, next consumer.Logs) (componen
 	if err != nil {
 		return nil, err
 	}
-	f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(f.cfg.logsBuilderConfig(), set) }
 	return &fleetReceiver{fleet: f, attach: func() { f.logs = &eventOutput{logsOutput{obs: obs, next: next}, f.keeper} }}, nil
 }
 

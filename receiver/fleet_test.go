@@ -25,6 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
+	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 func fleetConfig(t *testing.T, cluster map[string]any) *Config {
@@ -43,14 +44,16 @@ func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consum
 	set := receivertest.NewNopSettings(metadata.Type)
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	require.NoError(t, err)
-	f := newFleet(cfg, "gpu", logger, telemetry, new(componentStatus))
+	f := newFleet(&shared{receiver: "gpu", cfg: cfg, logger: logger, telemetry: telemetry})
 	var pipelines []component.Component
 	if metrics != nil {
+		f.newRecorder = func() *record.Recorder { return record.New(cfg.MetricsBuilderConfig, set) }
 		p, err := newFleetMetrics(f, set, metrics)
 		require.NoError(t, err)
 		pipelines = append(pipelines, p)
 	}
 	if logs != nil {
+		f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) }
 		p, err := newFleetLogs(f, set, logs)
 		require.NoError(t, err)
 		pipelines = append(pipelines, p)
@@ -198,6 +201,8 @@ func TestFleetWaitsForThePipelines(t *testing.T) {
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
 	f := attachedFleet(t, cfg, zap.NewNop(), nil, nil)
 	set, metrics, logs := receivertest.NewNopSettings(metadata.Type), &consumertest.MetricsSink{}, &consumertest.LogsSink{}
+	f.newRecorder = func() *record.Recorder { return record.New(cfg.MetricsBuilderConfig, set) }
+	f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) }
 	m, err := newFleetMetrics(f, set, metrics)
 	require.NoError(t, err)
 	l, err := newFleetLogs(f, set, logs)

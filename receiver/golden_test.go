@@ -57,8 +57,8 @@ func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig
 	t.Helper()
 	telemetry, err := metadata.NewTelemetryBuilder(componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
-	s := newLocalScraper("test", "gpu", gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, process.New(t.TempDir()))
-	s.telemetry, s.status, s.closing = telemetry, new(componentStatus), t.Context()
+	s := newLocalScraper(&shared{receiver: "gpu", telemetry: telemetry, closing: t.Context()}, "test",
+		gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, process.New(t.TempDir()))
 	o := pipeline.Options{
 		Source: s.key,
 		Logger: zap.NewNop(), MaxProcesses: defaultMaxProcesses,

@@ -14,35 +14,31 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // localScraper reads one source on this machine. The metrics and the logs receiver of one configuration share it.
 type localScraper struct {
+	*shared
 	key        string   // below scrapers, and the value of the attribute scraper
 	host       gpu.Host // without labels: see currentHost
 	processes  *process.Reader
 	labels     metric.MeasurementOption
-	telemetry  *metadata.TelemetryBuilder
-	status     *componentStatus
-	closing    context.Context  // ends with the receiver
 	nodeLabels *kube.NodeLabels // nil where none are sent
 	kernelLog  *kernelLog       // nil where it is not followed for this source
 	stats      readStats
 
-	feedsMetrics bool         // a metrics receiver reads the source; the logs receiver then sends what these reads find
-	events       *eventSender // nil without a logs receiver
-	watcher      gpu.Watcher  // nil if the source learns of no events between reads, or nobody wants events
+	events  *eventSender // nil without a logs receiver
+	watcher gpu.Watcher  // nil if the source learns of no events between reads, or nobody wants events
 
 	mu       sync.Mutex // one read at a time
 	reader   pipeline.Reader
 	pipeline *pipeline.Pipeline // nil before the start
 }
 
-func newLocalScraper(key, receiver string, host gpu.Host, processes *process.Reader) *localScraper {
-	return &localScraper{key: key, host: host, processes: processes, labels: labels(receiver, attribute.String("scraper", key))}
+func newLocalScraper(s *shared, key string, host gpu.Host, processes *process.Reader) *localScraper {
+	return &localScraper{shared: s, key: key, host: host, processes: processes, labels: labels(s.receiver, attribute.String("scraper", key))}
 }
 
 // begin gives the scraper its source and its pipeline. It is called once, before the first read.
@@ -62,7 +58,7 @@ func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
 		return
 	}
 	s.watcher = watcher
-	if s.feedsMetrics {
+	if s.newRecorder != nil { // the metrics receiver reads the source, and the logs receiver sends what these reads find
 		watcher.Watch(func(events []gpu.Event) {
 			s.pipeline.AddEvents(events)
 			s.events.wake()

@@ -90,7 +90,7 @@ type localLogs struct {
 // Start implements component.Component.
 func (l *localLogs) Start(ctx context.Context, host component.Host) error {
 	l.runs = l.reads
-	if l.local.feedsMetrics { // known only when all receivers were made
+	if l.local.newRecorder != nil { // known only when all receivers were made
 		l.runs = l.sender
 	}
 	return l.runs.Start(ctx, host)

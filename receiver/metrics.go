@@ -26,7 +26,6 @@ func newMetricsReceiver(s *sources, shutdown component.ShutdownFunc, set receive
 	}
 	s.newRecorder = func() *record.Recorder { return record.New(s.cfg.MetricsBuilderConfig, set) }
 	for _, local := range s.local {
-		local.feedsMetrics = true
 		sc, err := scraper.NewMetrics(local.scrapeMetrics)
 		if err != nil {
 			return nil, err
@@ -46,7 +45,6 @@ func newMetricsReceiver(s *sources, shutdown component.ShutdownFunc, set receive
 		r.all = append(r.all, fleet)
 	}
 	if s.cluster != nil {
-		s.cluster.fed = true
 		controller, err := newClusterController(s.cfg, set, next, connectCluster, s.cluster)
 		if err != nil {
 			return nil, err

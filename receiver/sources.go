@@ -26,30 +26,35 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
+// shared is what the sources of all scrapers have in common.
+type shared struct {
+	receiver  string // its ID
+	cfg       *Config
+	logger    *zap.Logger
+	waits     waits
+	telemetry *metadata.TelemetryBuilder
+	keeper    *keeper         // nil without storage
+	closing   context.Context // ends when the first of the receivers is shut down
+	status    componentStatus
+
+	// Set when the receiver of the signal is made, which is before the start of any receiver. Nil without one.
+	newRecorder      func() *record.Recorder
+	newEventRecorder func() *record.EventRecorder
+}
+
 // sources is what the metrics and the logs receiver of one configuration share.
 type sources struct {
-	receiver   string // its ID
-	cfg        *Config
-	logger     *zap.Logger
+	*shared
 	open       opener
-	waits      waits
-	telemetry  *metadata.TelemetryBuilder
 	local      []*localScraper
 	fleet      *fleet                  // nil without kubernetes_exec
 	cluster    *clusterSource          // nil without kubernetes_cluster
 	attributor *attribution.Attributor // nil before the start, and where nothing is attributed
 	nodeLabels *kube.NodeLabels        // nil before the start, and where none are sent
-	keeper     *keeper                 // nil without storage
 	kernelLog  *kernelLog              // nil before the start, and where it is not followed
 	gate       *consumerGate           // in front of the consumers of all receivers
 	receivers  []*controllers          // one of each signal
-	closing    context.Context         // ends when the first of the receivers is shut down
-	cancel     context.CancelFunc
-	status     componentStatus
-
-	// Set before the start. Nil where there is no receiver of the signal.
-	newRecorder      func() *record.Recorder
-	newEventRecorder func() *record.EventRecorder
+	cancel     context.CancelFunc      // ends closing
 
 	stopping sync.Once // see stop
 
@@ -67,21 +72,16 @@ func newSources(cfg *Config, set receiver.Settings, open opener, waits waits) (*
 	if err != nil {
 		return nil, err
 	}
+	closing, cancel := context.WithCancel(context.Background())
+	common := &shared{
+		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, waits: waits, telemetry: telemetry,
+		keeper: newKeeper(cfg, set, telemetry, waits), closing: closing,
+	}
+	ofCluster := labels(common.receiver, attribute.String("scraper", clusterKey))
 	s := &sources{
-		receiver: set.ID.String(), cfg: cfg, logger: set.Logger, open: open, waits: waits, telemetry: telemetry,
-		keeper: newKeeper(cfg, set, telemetry, waits), gate: newConsumerGate(),
+		shared: common, open: open, gate: newConsumerGate(), cancel: cancel, fleet: newFleet(common),
+		cluster: newClusterSource(common, func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) }),
 	}
-	ofCluster := labels(s.receiver, attribute.String("scraper", clusterKey))
-	s.cluster = newClusterSource(cfg, set.Logger, &s.status, func() *record.EventRecorder { return s.newEventRecorder() },
-		func(events int) { telemetry.GpuEventsDropped.Add(context.Background(), int64(events), ofCluster) }, waits)
-	if s.cluster != nil {
-		s.cluster.keeper = s.keeper
-	}
-	s.fleet = newFleet(cfg, set.ID.String(), set.Logger, telemetry, &s.status)
-	if s.fleet != nil {
-		s.fleet.keeper = s.keeper
-	}
-	s.closing, s.cancel = context.WithCancel(context.Background())
 	host, hostErr := localHost(cfg)
 	processes := processReader(cfg)
 	for _, key := range cfg.scraperKeys() {
@@ -92,9 +92,7 @@ func newSources(cfg *Config, set receiver.Settings, open opener, waits waits) (*
 			set.Logger.Warn("No host name", zap.Error(hostErr))
 			hostErr = nil
 		}
-		l := newLocalScraper(key, s.receiver, host, processes)
-		l.telemetry, l.status, l.closing = telemetry, &s.status, s.closing
-		s.local = append(s.local, l)
+		s.local = append(s.local, newLocalScraper(common, key, host, processes))
 	}
 	return s, nil
 }

@@ -93,7 +93,8 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
 	require.NoError(t, err)
 	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	s := &sources{cfg: cfg, telemetry: telemetry, receiver: "gpu", fleet: newFleet(cfg, "gpu", zap.NewNop(), telemetry, new(componentStatus))}
+	common := &shared{receiver: "gpu", cfg: cfg, logger: zap.NewNop(), telemetry: telemetry}
+	s := &sources{shared: common, fleet: newFleet(common)}
 	require.NoError(t, s.readMetrics().observe(s.telemetry))
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
 
