@@ -81,7 +81,7 @@ func TestDocumentedFaultActions(t *testing.T) {
 	_, table, _ := strings.Cut(string(page), "| fault | action |\n|---|---|\n")
 	var documented []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.+`) \\| `(.+)` \\|$").FindAllStringSubmatch(table, -1) {
-		for _, fault := range strings.Split(row[1], ", ") {
+		for fault := range strings.SplitSeq(row[1], ", ") {
 			documented = append(documented, strings.Trim(fault, "`")+" "+row[2])
 		}
 	}
