@@ -90,11 +90,10 @@ func TestDamagedFiles(t *testing.T) {
 	garbage := make([]byte, len(whole))
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(garbage)
-	header := bytes.Clone(whole) // a page that claims to be longer than the file
+	header := bytes.Clone(whole) // its pages claim to be longer than the file
 	for page := 2 * 4096; page < len(header); page += 4096 {
 		if header[page+8] == 2 { // a leaf
 			header[page+15] = 1
-			break
 		}
 	}
 	require.NotEqual(t, whole, header)
