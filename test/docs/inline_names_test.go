@@ -31,8 +31,9 @@ func nameClasses(t *testing.T) []class {
 	t.Helper()
 	d := declared(t)
 	labels := d.PrometheusLabels()
-	names := slices.Concat(slices.Collect(maps.Keys(d.Metrics)), slices.Collect(maps.Keys(d.Attributes)),
-		slices.Collect(maps.Keys(d.ResourceAttributes)), slices.Collect(maps.Keys(d.Events)), historyColumns(t))
+	metrics := slices.Collect(maps.Keys(d.Metrics))
+	names := slices.Concat(metrics, slices.Collect(maps.Keys(d.Attributes)),
+		slices.Collect(maps.Keys(d.ResourceAttributes)), slices.Collect(maps.Keys(d.Events)), historyColumns(t, metrics))
 	keyed := keyedNames(t)
 	check := func(s span) error {
 		var errs []error
@@ -107,14 +108,18 @@ func keyedNames(t *testing.T) []string {
 	return found
 }
 
-// historyColumns returns the names that the history of the API has. Some are parts of a metric.
-func historyColumns(t *testing.T) []string {
+// historyColumns returns the names that the history of the API has for a part of a metric: with a label at the end.
+func historyColumns(t *testing.T, metrics []string) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(repository(t), "internal", "view", "fleet", "history_columns.go"))
 	require.NoError(t, err)
 	var found []string
-	for _, m := range regexp.MustCompile(`\{"(hw\.[^"]+)"`).FindAllSubmatch(content, -1) {
-		found = append(found, string(m[1]))
+	for _, m := range regexp.MustCompile(`\{metadata\.MetricsInfo\.(\w+)\.Name \+ "(\.\w+)"`).FindAllStringSubmatch(string(content), -1) {
+		i := slices.IndexFunc(metrics, func(name string) bool {
+			return strings.EqualFold(m[1], strings.NewReplacer(".", "", "_", "").Replace(name))
+		})
+		require.GreaterOrEqual(t, i, 0, m[1])
+		found = append(found, metrics[i]+m[2])
 	}
 	require.NotEmpty(t, found)
 	return found
