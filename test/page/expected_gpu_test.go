@@ -6,6 +6,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -82,17 +83,21 @@ func nodeFacts(n view.Node) map[string]string {
 }
 
 // sourceLines are a node's sources, and why they cannot be read.
-func sourceLines(sources []view.Source) []string {
+func sourceLines(n view.Node) []string {
 	lines := []string{}
-	for _, s := range sources {
+	for _, s := range n.Sources {
 		line := s.Name
 		if s.Vendor != nil {
 			line += " (" + *s.Vendor + ")"
 		}
-		if s.Readable {
-			line += ": readable"
-		} else {
+		ofSource := func(g *view.GPU) bool { return s.Vendor == nil || g.Vendor != nil && *g.Vendor == *s.Vendor }
+		switch {
+		case !s.Readable:
 			line += ": cannot be read: " + strings.ReplaceAll(strings.Join(s.Reasons, ", "), "_", " ")
+		case slices.ContainsFunc(n.GPUs, ofSource):
+			line += ": readable"
+		default:
+			line += ": no GPU found"
 		}
 		lines = append(lines, line)
 	}

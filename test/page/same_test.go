@@ -72,7 +72,7 @@ func sameNode(p *tab, n *view.Node) {
 	}, func() [][]string { return tableRows(p, "GPUs of "+place(n.Cluster, n.Name)) })
 	same(p, n.Name+": facts", func() map[string]string { return nodeFacts(ask[view.Node](p, path)) },
 		func() map[string]string { return pick(shownFacts(p), nodeFacts(*n)) })
-	same(p, n.Name+": sources", func() []string { return sourceLines(ask[view.Node](p, path).Sources) }, func() []string {
+	same(p, n.Name+": sources", func() []string { return sourceLines(ask[view.Node](p, path)) }, func() []string {
 		return eval[[]string](p, `[...document.querySelectorAll("main ul.plain li")].map(e => e.innerText.trim())`)
 	})
 }
