@@ -24,6 +24,7 @@ type bus struct {
 	// patience is how long a scan is waited for.
 	patience time.Duration
 	last     atomic.Pointer[pci.Functions] // nil: the bus could not be listed
+	seen     map[string]struct{}           // addresses of all GPUs that a scan has listed
 
 	// These belong to the task.
 	pci       *pci.Bus
@@ -35,7 +36,7 @@ type bus struct {
 const busPatience = time.Second
 
 func newBus(sys string, patience time.Duration) *bus {
-	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU), patience: cmp.Or(patience, busPatience)}
+	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU), patience: cmp.Or(patience, busPatience), seen: map[string]struct{}{}}
 	b.task = b.pool.NewTask(nil)
 	return b
 }
@@ -60,6 +61,9 @@ func (b *bus) scan(ctx context.Context, again bool) {
 	default:
 		functions := append(pci.Functions{}, b.scanned...)
 		b.last.Store(&functions)
+		for _, f := range functions {
+			b.seen[f.Address] = struct{}{}
+		}
 	}
 }
 
@@ -83,11 +87,12 @@ func (b *bus) otherDriver() bool {
 	return all.OtherDriver(kernelDriver)
 }
 
-// lacks reports whether a GPU is known not to be on the bus.
+// lacks reports whether a GPU has left the bus. A GPU that the bus has never listed, such as the GPU of a guest without /sys, says nothing.
 func (b *bus) lacks(address string) bool {
 	all, listed := b.functions()
 	_, found := all.Find(address)
-	return listed && !found && address != ""
+	_, seen := b.seen[address]
+	return listed && seen && !found
 }
 
 // numaNode returns the NUMA node of a GPU. It may be called while the bus is scanned.

@@ -52,7 +52,7 @@ func TestBus(t *testing.T) {
 	assert.True(t, b.foreign("0000:1c:00.0"))
 	assert.False(t, b.foreign("0000:9b:00.0"))
 	assert.False(t, b.foreign("0000:ff:00.0"), "not there")
-	assert.True(t, b.lacks("0000:ff:00.0"))
+	assert.False(t, b.lacks("0000:ff:00.0"), "never listed: the bus of a simulated GPU, say")
 	assert.False(t, b.lacks("0000:1b:00.0"))
 	assert.False(t, b.lacks(""), "its address is not known")
 	assert.Equal(t, gpu.Some[int64](1), b.numaNode("0000:9b:00.0"))
@@ -65,6 +65,10 @@ func TestBus(t *testing.T) {
 	b.scan(t.Context(), false)
 	assert.True(t, b.foreign("0000:1b:00.0"))
 	assert.False(t, b.lacks("0000:dd:00.0"))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(sys, "bus/pci/devices/0000:dd:00.0")))
+	b.scan(t.Context(), false)
+	assert.True(t, b.lacks("0000:dd:00.0"))
 }
 
 func TestBusThatCannotBeListed(t *testing.T) {

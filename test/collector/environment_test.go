@@ -110,7 +110,7 @@ func printConfig(t *testing.T, config string, more ...string) *confmap.Conf {
 func TestWrongEnvironment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ variable, want string }{
-		"word as interval":       {"COLLECTION_INTERVAL=often", `receivers::gpu: collection_interval: must be a duration with a unit (h, m, s or ms), such as 30s or 1h30m, got "often"`},
+		"word as interval":       {"COLLECTION_INTERVAL=often", `collection_interval: must be a duration with a unit (h, m, s or ms), such as 30s or 1h30m, got "often"`},
 		"interval without unit":  {"COLLECTION_INTERVAL=30", "receivers::gpu: collection_interval: 30ns is too short; give it a unit, such as 30s"},
 		"unknown level":          {"LOG_LEVEL=loud", `'level' unrecognized level: "loud"`},
 		"headers as text":        {"OTLP_HEADERS=authorization=sesame", "'headers'"},

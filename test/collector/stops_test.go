@@ -19,7 +19,7 @@ import (
 )
 
 // stopInterval is a collection_interval so short that most stops come while metrics are delivered.
-const stopInterval = 50 * time.Millisecond
+const stopInterval = 100 * time.Millisecond
 
 // The configurations of `make demo` and `make run` end cleanly each time. Their file exporter is one object for metrics and logs, and the Collector
 // stops the two chains in an order that differs from stop to stop: the exporter crashes if metrics arrive after its logs half was stopped.
