@@ -15,7 +15,6 @@ const (
 
 // figures are the measured quantities that pages other than the measurements name.
 var figures = []version{
-	{"the points of a read", measurements, asSystemd + `(\d+) \|`, []place{{sizing, `config/agent\.yaml: (\d+) points`}}},
 	{"a message", measurements, asSystemd + `\d+ \| ` + amount, []place{{sizing, `\*\*Network:\*\* ` + amount}}},
 	{"a message with gzip", measurements, `over gRPC, gzip \| \d+ \| ` + amount, []place{{sizing, `or ` + amount + ` with gzip`}}},
 	{"CPU of a read", measurements, asSystemd + `\d+ \| [^|]+ \| ` + milliseconds, []place{{sizing, `\*\*CPU:\*\* ` + milliseconds}}},
