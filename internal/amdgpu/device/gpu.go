@@ -15,10 +15,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// leastInvalid is how many files of a GPU that has never answered must be an invalid argument, or not supported, for the GPU to be
+// minInvalid is how many files of a GPU that has never answered must be an invalid argument, or not supported, for the GPU to be
 // unreachable. By these answers the driver says of up to three quantities that a GPU does not have them. A GPU has five or more files of
 // sensors and use.
-const leastInvalid = 4
+const minInvalid = 4
 
 // common are readings that every GPU has, besides its memory.
 const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
@@ -194,7 +194,7 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 	case r.failed == 0 && r.invalid == 0 && g.cfg.Want.Has(common) && g.cfg.Want.Has(gpu.GroupMemory) &&
 		!d.Memory.Usage.Known() && !d.Memory.SystemUsage.Known():
 		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but has no reading of it, not even of its memory")
-	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < leastInvalid):
+	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < minInvalid):
 		// It has none of the quantities that are wanted.
 	case readPowerState(r) == suspended:
 		g.energy.doubt()

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 )
 
-// leastOften is how old an answer becomes while the server sends no change.
-const leastOften = 15 * time.Second
+// maxAge is how old an answer becomes while the server sends no change.
+const maxAge = 15 * time.Second
 
 var (
 	answerRetries = backoff.Policy{First: time.Second, Max: 10 * time.Second}
@@ -58,7 +58,7 @@ func (l *loader) run(ctx context.Context) {
 		cost     time.Duration // of it
 	)
 	for {
-		wait := leastOften
+		wait := maxAge
 		switch {
 		case failures > 0:
 			wait = answerRetries.Wait(failures)
