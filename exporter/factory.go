@@ -23,7 +23,7 @@ func NewFactory() exporter.Factory {
 		exporter.WithLogs(f.createLogs, metadata.LogsStability))
 }
 
-// factory makes exporters. Those of one configuration share an instance: together they are one view.
+// factory makes exporters. The exporters of one configuration share an instance: together they are one view.
 type factory struct {
 	open      opener
 	instances sharedcomponent.Map[*Config, *instance]

@@ -13,7 +13,7 @@ import (
 const networkBits = 64
 
 // fairListener limits the open connections of each client address, so that the unfinished requests of one client do not keep other clients from
-// connecting. It closes further connections of the address at once. Connections without an IP address, such as those of a unix socket, are not limited.
+// connecting. It closes further connections of the address at once. Connections without an IP address, such as connections of a unix socket, are not limited.
 type fairListener struct {
 	net.Listener
 	most int

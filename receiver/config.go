@@ -122,7 +122,7 @@ func (c *Config) Validate() error {
 	if c.MaxProcesses < 0 {
 		errs = append(errs, fmt.Errorf("max_processes: must be 0 or more, got %d", c.MaxProcesses))
 	}
-	if c.ThrottledAfter < 0 || c.ThrottledAfter > 24*time.Hour || c.ThrottledAfter > 0 && c.ThrottledAfter < leastDuration {
+	if c.ThrottledAfter < 0 || c.ThrottledAfter > 24*time.Hour || c.ThrottledAfter > 0 && c.ThrottledAfter < minDuration {
 		errs = append(errs, fmt.Errorf("throttled_after: must be from 0s to 24h, with a unit, such as 1m; got %s", c.ThrottledAfter))
 	}
 	keys := c.scraperKeys()

@@ -15,9 +15,9 @@ import (
 // exist, controllerconfig.
 type timing scraperhelper.ControllerConfig
 
-// leastDuration is far below any useful value. The Collector takes a number without a unit as nanoseconds: a timeout of 10 ns
+// minDuration is far below any useful value. The Collector takes a number without a unit as nanoseconds: a timeout of 10 ns
 // would fail every read, and an interval of 60 ns would read without a pause.
-const leastDuration = time.Millisecond
+const minDuration = time.Millisecond
 
 // minReadTime is the shortest interval and the shortest timeout. The driver of an H200 takes 16 ms for a read of one GPU, 53 ms if NVML is opened
 // for it. Calls of a healthy GPU must not seem to hang because a read was not given the time.
@@ -38,7 +38,7 @@ func (c *timing) check() []error {
 	}{{"collection_interval", c.CollectionInterval}, {"timeout", c.Timeout}, {"initial_delay", c.InitialDelay}} {
 		switch {
 		case d.value <= 0:
-		case d.value < leastDuration:
+		case d.value < minDuration:
 			errs = append(errs, fmt.Errorf("%s: %s is too short; give it a unit, such as 30s", d.key, d.value))
 		case d.value < minReadTime && d.key != "initial_delay":
 			errs = append(errs, fmt.Errorf("%s: %s is too short: a driver cannot always answer a read in that time; set %s or more", d.key, d.value, minReadTime))
@@ -53,7 +53,7 @@ func (c *timing) check() []error {
 	if c.Timeout <= 0 {
 		return append(errs, errors.New("timeout: must be above 0; it limits each read of a source"))
 	}
-	if interval := c.CollectionInterval; interval >= leastDuration && c.Timeout > interval {
+	if interval := c.CollectionInterval; interval >= minDuration && c.Timeout > interval {
 		errs = append(errs, fmt.Errorf("timeout: %s is longer than collection_interval, %s; reads would overlap: shorten the timeout or lengthen the interval",
 			c.Timeout, interval))
 	}

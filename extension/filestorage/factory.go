@@ -21,7 +21,7 @@ import (
 
 const scopeName = "github.com/otelgpu/gpureceiver/extension/filestorage"
 
-// NewFactory returns the factory of file_storage. Type and configuration are those of contrib.
+// NewFactory returns the factory of file_storage. It has the type and the configuration of contrib's file_storage.
 func NewFactory() extension.Factory {
 	contrib := filestorage.NewFactory()
 	create := func(ctx context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {

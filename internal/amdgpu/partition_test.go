@@ -87,7 +87,7 @@ func repeated(m *amdgpusim.Machine, used int64) *amdgpusim.Machine {
 	return m
 }
 
-// TestRepeatedUsage: an MI308 in CPX, whose compute driver repeats the GPU's memory usage for each partition. The partitions have none.
+// TestRepeatedUsage: an MI308 in CPX, whose compute driver repeats the GPU's memory usage for each partition. No partition has a usage of its own.
 func TestRepeatedUsage(t *testing.T) {
 	m := repeated(amdgpusim.MI300XCPX(), 2907979776)
 	m.Cards[0].Readings.VRAMUsed = 2907979776

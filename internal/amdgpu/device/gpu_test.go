@@ -60,7 +60,7 @@ func TestReadMachines(t *testing.T) {
 	}
 }
 
-// TestPowerOfAPU: the sensors and the limits of an APU are those of the package with the CPU. The table has the power of the GPU.
+// TestPowerOfAPU: the sensors and the limits of an APU describe the package with the CPU. The table has the power of the GPU.
 func TestPowerOfAPU(t *testing.T) {
 	draw, whole := gpu.Some(1.536), gpu.Some(9.087)
 	v3 := amdgpusim.Blank(&amdgpusim.MetricsV3x0{}, 3, 0)

@@ -25,7 +25,7 @@ func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, ap
 	d.Power.Draw, d.Power.Instant = readDraw(r, want, s, table)
 }
 
-// readAPUPower reads the power of an APU. What its sensors measure is the package with the CPU, and the limits are those of the package.
+// readAPUPower reads the power of an APU. Its sensors measure the package with the CPU, and its limits describe the package.
 // Only the table has the power of the GPU.
 func readAPUPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
 	if !want.Has(gpu.GroupPower | gpu.GroupPowerDetail) {
@@ -40,7 +40,7 @@ func readAPUPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table,
 	}
 }
 
-// readDraw returns what the GPU draws, where it is wanted.
+// readDraw returns the power that the GPU draws if the power is wanted.
 func readDraw(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table) (draw, instant gpu.Opt[float64]) {
 	var average gpu.Opt[float64]
 	if want.Has(gpu.GroupPower) {
