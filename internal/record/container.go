@@ -38,8 +38,8 @@ type containerPoints struct {
 	identity []metadata.MetricAttributeOption // what identifies the container on its points
 }
 
-// containerName is what Kubernetes distinguishes containers by. A container whose processes are stuck in the driver can exist
-// at the same time as the new container with its names.
+// containerName distinguishes containers as Kubernetes does. A container whose processes are stuck in the driver can exist at the same time
+// as the new container with the same names.
 type containerName struct {
 	namespace, pod, container string
 	job                       gpu.Job

@@ -13,10 +13,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fault is what the record of a fault that is no XID says besides its facts. docs/reference/events/faults.md has the rule of the severities.
+// fault is what the record of a fault other than an XID says in addition to its facts. docs/reference/events/faults.md has the rule of the
+// severities.
 type fault struct {
 	severity plog.SeverityNumber
-	action   string // of the words of hw.gpu.recommended_action; empty: none
+	action   string // one of the values of hw.gpu.recommended_action; empty if there is no action
 	advice   string // the same for a person
 }
 
@@ -51,7 +52,7 @@ var (
 	lost         = fault{faultFatal, "restart_bm", "restart the node"}
 )
 
-// faultOf returns what the record of an event says, and whether it is a fault that is no XID.
+// faultOf returns what the record of an event says, and whether it is a fault other than an XID.
 func faultOf(e *gpu.Event) (fault, bool) {
 	switch {
 	case e.Type == gpu.EventRASError:
@@ -75,7 +76,7 @@ func faultOf(e *gpu.Event) (fault, bool) {
 	}
 }
 
-// setFault sets what is known of a fault, who held and used the GPU, and the sum of repeats.
+// setFault sets what is known of a fault, the holders and users of the GPU, and the sum of repeats.
 func setFault(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	fault, _ := faultOf(e)

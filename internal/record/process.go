@@ -70,7 +70,7 @@ func recordProcessSystemMemory(p *processPoints) {
 	}
 }
 
-// processTime records a time that counts from the start of the process. Without that start it is not known when the series begins, and
+// processTime records a time that counts from the start of the process. If that start is unknown, the start of the series is unknown, and
 // another process with the same PID would continue it: then there is no point.
 func processTime(
 	of func(*gpu.Process) gpu.Counter[float64],

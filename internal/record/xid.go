@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
-// setXID sets what the catalogue has on the code of an XID, who held and used the GPU, and the sum of repeats.
+// setXID sets what the catalogue has on the code of an XID, the holders and users of the GPU, and the sum of repeats.
 func setXID(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	entry, _ := xid.Lookup(e.XID)

@@ -30,8 +30,8 @@ func (k processKey) compare(other processKey) int {
 	return cmp.Or(cmp.Compare(k.device, other.device), cmp.Compare(k.pid, other.pid))
 }
 
-// next returns an event for each process that has come or gone. The processes of the first node make no events. The processes
-// of a device that could not be read are assumed to go on.
+// next returns an event for each process that has started or exited. The processes of the first node produce no events. The processes of a
+// device that could not be read are assumed to go on.
 func (c *processes) next(
 	node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration, unreadable func(*Device, *Time) bool,
 ) []gpu.Event {
