@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	lookEvery    = time.Second
-	heartbeat    = 5 * time.Minute  // a condition that has not changed is posted again
-	leastBetween = 10 * time.Second // two posts of one node
-	forgetAfter  = time.Hour        // a node that sends nothing; its condition stays Unknown
-	lastWords    = 20 * time.Second // for all nodes, at the shutdown
-	maxNodes     = 10_000
+	lookEvery   = time.Second
+	heartbeat   = 5 * time.Minute  // a condition that has not changed is posted again
+	minInterval = 10 * time.Second // two posts of one node
+	forgetAfter = time.Hour        // a node that sends nothing; its condition stays Unknown
+	lastWords   = 20 * time.Second // for all nodes, at the shutdown
+	maxNodes    = 10_000
 )
 
 var conditionRetries = backoff.Policy{First: 5 * time.Second, Max: 5 * time.Minute}
@@ -151,7 +151,7 @@ func (p *conditionPoster) due(now time.Time) []due {
 		node.health.forget(now)
 		current := node.health.verdict(now, p.silence)
 		switch {
-		case now.Before(node.after), now.Sub(node.at) < leastBetween:
+		case now.Before(node.after), now.Sub(node.at) < minInterval:
 		case current.reason == reasonNone && name != p.own && node.last.status == "": // it has no GPU, and needs no condition
 		case current != node.last, now.Sub(node.at) >= heartbeat:
 			found = append(found, due{name, node, current})

@@ -157,7 +157,7 @@ func TestIdentityOfAnother(t *testing.T) {
 	assert.Equal(t, "0000000000000077", read(t, source).Devices[0].ID)
 }
 
-// TestDriverVersionRefused: the kernel's release is the driver's version only where the driver has no version of its own.
+// TestDriverVersionRefused: the kernel's release is the driver's version only if the driver has no version of its own.
 func TestDriverVersionRefused(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	version := tree.Path("sys/module/amdgpu/version")

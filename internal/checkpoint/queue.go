@@ -79,7 +79,7 @@ type numbers struct {
 	Next    uint64 `json:"next"`
 }
 
-// numbers returns the queue's numbers, with those of messages that are still to be removed.
+// numbers returns the queue's numbers, including the numbers of messages that are still to be removed.
 func (q *queue) numbers() []byte {
 	n := numbers{Version: version, First: q.next, Next: q.next}
 	if len(q.messages) > 0 {

@@ -66,7 +66,7 @@ func operation(key string, data []byte) *storage.Operation {
 	return storage.SetOperation(key, data)
 }
 
-// log logs that the storage began or ceased to fail.
+// log logs that the storage started or stopped failing.
 func (s *Store) log(err error) {
 	switch {
 	case err != nil && !s.failed:

@@ -74,7 +74,7 @@ type checked struct {
 	seen   time.Time // when it was read last
 	epoch  uint64
 	source time.Time       // since when the source counts, if it knows
-	reset  counter.Reading // after the last reset that was seen; the zero Reading: there was none
+	reset  counter.Reading // after the last reset that was seen; the zero Reading if there was no reset
 }
 
 // check takes the doubtful totals out of a read.

@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/usage"
 )
 
-// Known is what a Pipeline knows after a read, and a later process goes on with. Its JSON is stored. The numbers in it are those of
-// package gpu: where they change, the version of internal/checkpoint changes.
+// Known is what a Pipeline knows after a read, with which a later process goes on. Its JSON is stored. Its numbers are the numbers of
+// package gpu: if they change, the version of internal/checkpoint changes.
 type Known struct {
 	States  map[string]KnownState `json:"states,omitzero"` // by hw.id; nil before the first read
 	Ended   map[string]KnownState `json:"ended,omitempty"` // as of stateChanges
@@ -113,7 +113,7 @@ func (p *Pipeline) Checkpoint(host *gpu.Host) (known *Known, open, logs plog.Log
 	if known == nil {
 		known = &Known{}
 	}
-	// After the events, so that none is in both. What leaves the kernel's half in between wakes the sender again.
+	// After the events, so that no event is in both. An event that leaves the kernel's half in between wakes the sender again.
 	return known, p.record(host, append(p.kernel.open(), sums...)), p.record(host, events)
 }
 

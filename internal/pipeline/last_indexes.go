@@ -16,7 +16,7 @@ type lastIndexes struct {
 	of map[string]int // by the ID of the device
 }
 
-// complete sets the index of each device that has none to its last one. A node without devices says nothing about them.
+// complete sets a missing index of a device to its last one. A node without devices says nothing about them.
 func (l *lastIndexes) complete(node *gpu.Node) {
 	if len(node.Devices) == 0 {
 		return

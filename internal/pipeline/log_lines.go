@@ -124,8 +124,8 @@ func (l *line) allFields() []zap.Field {
 	return fields
 }
 
-// printable returns an ID as it may stand in a message: the console's encoder does not escape messages, and a remote node's tool may
-// print anything.
+// printable returns an ID as it may appear in a message: the console's encoder does not escape messages, and a remote node's tool may print
+// anything.
 func printable(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

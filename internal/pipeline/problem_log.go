@@ -37,8 +37,8 @@ func (l *ProblemLog) Add(p gpu.Problem) {
 	begun.write(l.logger, l.where)
 }
 
-// Update logs the problems of a read that are new or have another reason, and those of earlier reads that are over. expected reports
-// whether there is anything that should be readable; without it a problem is information. It becomes a warning when that changes.
+// Update logs the problems of a read that are new or have another reason, and the problems of earlier reads that are over. expected reports
+// whether anything should be readable; otherwise a problem is information. It becomes a warning when that changes.
 func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.history.subjects) == 0 {
 		return

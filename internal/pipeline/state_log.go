@@ -23,7 +23,7 @@ func newStateLog(logger *zap.Logger, where string) *stateLog {
 	return &stateLog{logger: logger, where: where, history: newHistory()}
 }
 
-// update logs the states of a read. The changes are those of the read: a placeholder that ends is in none of its devices.
+// update logs the states of a read and its changes: a placeholder that ends is not in any of its devices.
 func (l *stateLog) update(node *gpu.Node, changes []gpu.Event) {
 	var unhealthy, healthy lines
 	present := make(map[string]bool, len(node.Devices))

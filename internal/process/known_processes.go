@@ -38,7 +38,8 @@ func newKnownProcesses(root string) knownProcesses {
 	return knownProcesses{root: root, processes: make(map[int64]*process)}
 }
 
-// look returns the processes that have the PIDs now. One whose stat file does not answer is as it was last, and the error has its PID.
+// look returns the processes that have the PIDs now. If a stat file does not answer, its process stays as last read, and the error has its
+// PID.
 func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) (found map[int64]*process, err error) {
 	found = make(map[int64]*process, len(pids))
 	files := k.openStats(pids)
@@ -116,7 +117,7 @@ func (k *knownProcesses) forget(now time.Time) {
 	})
 }
 
-// close closes all stat files. From then on none stays open.
+// close closes all stat files. No stat file is opened afterwards.
 func (k *knownProcesses) close() {
 	k.closed = true
 	for _, p := range k.processes {

@@ -47,13 +47,13 @@ func WithCommandLine() Option { return func(r *Reader) { r.details.commandLine =
 // WithCgroup makes the Reader read the control groups. Attribution finds the container by them.
 func WithCgroup() Option { return func(r *Reader) { r.details.cgroup = true } }
 
-// WithAnyNamespace makes the Reader accept a process table that is not the one of the machine's first PID namespace. It is for
-// clusters nested in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
+// WithAnyNamespace makes the Reader accept the process table of a PID namespace other than the machine's first. It is for clusters nested
+// in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
 func WithAnyNamespace() Option { return func(r *Reader) { r.anyNamespace = true } }
 
-// WithPasswd sets the file that maps user IDs to names. With an empty name, owners are numbers. The default is the machine's own
-// file: etc/passwd next to the process table (/host/etc/passwd for /host/proc). In a container without such a mount there is none,
-// because the container's own file has other users.
+// WithPasswd sets the file that maps user IDs to names. With an empty name, owners are numbers. The default is the machine's own file:
+// etc/passwd next to the process table (/host/etc/passwd for /host/proc). Without such a mount, a container has no default, because its own
+// file has other users.
 func WithPasswd(file string) Option {
 	return func(r *Reader) { r.details.users = &passwd{file: file} }
 }
@@ -170,7 +170,8 @@ func addProblem(node *gpu.Node, err error) {
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 }
 
-// bounded returns the context of reads of files of one kind. It ends with Close, except that of a Reader that is closed already.
+// bounded returns the context of reads of files of one kind. It ends with Close. If the Reader is already closed, only the time limit ends
+// it.
 func (r *Reader) bounded() (context.Context, context.CancelFunc) {
 	if r.known.closed {
 		return context.WithTimeout(context.Background(), r.wait)

@@ -57,7 +57,7 @@ func recordTotalOf[N gpu.Number](p *devicePoints, epoch uint64, key seriesKey, c
 	if !ok {
 		return
 	}
-	start := p.starts.of(p.series, key, float64(total), epoch, counter.Since())
+	start := p.starts.get(p.series, key, float64(total), epoch, counter.Since())
 	record(total, append(p.identity, metadata.WithPointStartTime(start))...)
 }
 

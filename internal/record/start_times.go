@@ -93,8 +93,8 @@ func (s *startTimes) device(id string) deviceSeries {
 	return d
 }
 
-// of returns the start time of a series of a device that is observed now. since is when counting started; zero if the source does not know.
-func (s *startTimes) of(d deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
+// get returns the start time of a series of a device that is observed now. since is when counting started; zero if the source does not know.
+func (s *startTimes) get(d deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
 	now := pcommon.NewTimestampFromTime(s.now)
 	known, ok := d[key]
 	if !ok {

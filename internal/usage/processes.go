@@ -48,14 +48,14 @@ func (c *processes) next(
 			events = append(events, open.exited(node.Time, longest))
 			open = nil
 		}
-		began := open == nil
-		if began {
+		started := open == nil
+		if started {
 			open = &Process{PID: p.PID, Device: Device{ID: p.DeviceID, Vendor: node.Vendor}}
 			open.Start, open.StartKnown = node.Time.Round(0), c.known.knew(devices[p.DeviceID], node.Time, longest)
 		}
 		open.add(p, devices[p.DeviceID], since)
 		now[key] = open
-		if began && c.read {
+		if started && c.read {
 			events = append(events, open.event(gpu.EventProcessStarted, node.Time, open.use(), "uses the GPU"))
 		}
 	}

@@ -38,7 +38,7 @@ const hungAfter = 5 * time.Second
 
 // Pool runs the calls of one source. Run, Retire and Close are for one goroutine at a time. The zero Pool is ready for use.
 type Pool struct {
-	// HungAfter replaces, for tests, how long a call has been outstanding before it counts as hung; negative: it does at once.
+	// HungAfter replaces, for tests, how long a call has been outstanding before it counts as hung; negative means immediately.
 	HungAfter time.Duration
 
 	mu          sync.Mutex
@@ -52,7 +52,7 @@ type Pool struct {
 type Outcome int
 
 const (
-	// NotBegun means that Run returned before the job began, or that the task was retired. The task is free: it is not hung.
+	// NotBegun means that Run returned before the job started, or that the task was retired. The task is free: it is not hung.
 	NotBegun Outcome = iota
 	// Done means that the call returned in time.
 	Done
@@ -70,7 +70,7 @@ type Task struct {
 	// These are guarded by the pool's mutex.
 	busy    bool // queued or outstanding
 	outcome Outcome
-	began   time.Time // the last call
+	start   time.Time // the last call
 	retired bool
 }
 
@@ -87,7 +87,7 @@ func (p *Pool) NewTask(free func()) *Task {
 func (t *Task) Outcome() Outcome {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
-	if t.outcome == Hung && time.Since(t.began) < cmp.Or(t.pool.HungAfter, hungAfter) {
+	if t.outcome == Hung && time.Since(t.start) < cmp.Or(t.pool.HungAfter, hungAfter) {
 		return Late
 	}
 	return t.outcome
@@ -125,8 +125,8 @@ type round struct {
 	done  chan struct{}
 }
 
-// Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has
-// not begun by then never does.
+// Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has not
+// started by then never starts.
 func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 	r := p.enqueue(ctx, jobs)
 	if r.left == 0 {
@@ -178,7 +178,7 @@ func (p *Pool) enqueue(ctx context.Context, jobs []Job) *round {
 	return r
 }
 
-// work runs jobs of a round until none waits.
+// work runs jobs of a round until none are left.
 func (p *Pool) work(r *round) {
 	for {
 		p.mu.Lock()
@@ -188,7 +188,7 @@ func (p *Pool) work(r *round) {
 		}
 		j := r.queue[0]
 		r.queue = r.queue[1:]
-		j.Task.outcome, j.Task.began = Hung, time.Now()
+		j.Task.outcome, j.Task.start = Hung, time.Now()
 		p.mu.Unlock()
 
 		j.Func()

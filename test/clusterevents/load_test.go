@@ -31,8 +31,8 @@ func loadOf(t *testing.T) (l load) {
 	return l
 }
 
-// mostGrowth is how much more memory the last third of the time may need than the first.
-const mostGrowth = 32 << 20
+// maxGrowth is how much more memory the last third of the time may need than the first.
+const maxGrowth = 32 << 20
 
 // memory is what a collector needed.
 type memory struct{ samples []int64 }
@@ -96,7 +96,7 @@ func TestManyPods(t *testing.T) {
 	first, last := most(m.samples[:third]), most(m.samples[len(m.samples)-third:])
 	t.Logf("%d pods came and went in %s; anonymous memory %d MiB at most in the first third, %d MiB in the last; %d MiB resident at most; %s of CPU",
 		total, took.Round(time.Second), first>>20, last>>20, highest>>20, cpu.Round(time.Second))
-	assert.Less(t, last, first+mostGrowth)
+	assert.Less(t, last, first+maxGrowth)
 
 	_, _, err = c.process.Interrupt(patience)
 	require.NoError(t, err)

@@ -120,7 +120,7 @@ func someNumbers(t *testing.T, what string, answer func() map[string]float64) {
 func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
 	t.Helper()
 	got := answer()
-	for began := time.Now(); !want.same(got) && time.Since(began) < patience; got = answer() {
+	for start := time.Now(); !want.same(got) && time.Since(start) < patience; got = answer() {
 		time.Sleep(tick)
 	}
 	assert.Len(t, got, len(want.values), "%s: %v", what, got)

@@ -53,12 +53,12 @@ func TestRealAPIServer(t *testing.T) {
 	config := realAPIServer(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
 		if err == nil {
 			break
 		}
-		require.Less(t, time.Since(began), 3*time.Minute, err)
+		require.Less(t, time.Since(start), 3*time.Minute, err)
 	}
 	_, err = client.NodeV1().RuntimeClasses().Create(t.Context(),
 		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "nvidia"}, Handler: "nvidia"}, metav1.CreateOptions{})
@@ -108,7 +108,7 @@ func TestRealAPIServer(t *testing.T) {
 			status = review.Status
 			return status.Allowed
 		}
-		for began := time.Now(); allowed() != c.allowed && time.Since(began) < time.Minute; { // the server learns of the roles a little later
+		for start := time.Now(); allowed() != c.allowed && time.Since(start) < time.Minute; { // the server learns of the roles a little later
 			time.Sleep(100 * time.Millisecond)
 		}
 		assert.Equal(t, c.allowed, status.Allowed, "%s: %s: %s", c.account, c.what, status.Reason)

@@ -43,12 +43,12 @@ func follow(t *testing.T, r root, page string) string {
 	}
 	script := "set -em\ncd /root\n" + commands(t, page)
 	require.NoError(t, os.WriteFile(r.path("/root/script"), []byte(script), 0o600))
-	began := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := r.command(ctx, "ldconfig && export NVMLSIM_SCENARIO=/usr/share/demo.scenario && exec bash /root/script").CombinedOutput()
 	require.NoError(t, err, "%s\n%s", script, out)
-	t.Logf("%s took %s", page, time.Since(began).Round(time.Second))
+	t.Logf("%s took %s", page, time.Since(start).Round(time.Second))
 	return string(out)
 }
 

@@ -99,7 +99,8 @@ func (id *identity) incomplete(r *reader, name string, err error) {
 
 const driverVersionFile = "/sys/module/" + scan.DriverName + "/version"
 
-// ReadDriverVersion reads the version of AMD's own driver. The kernel's driver has none but the kernel's. It is one for all GPUs.
+// ReadDriverVersion reads the version of AMD's own driver, which is the same for all GPUs. The kernel's driver has only the version of the
+// kernel.
 func ReadDriverVersion(root string) (string, error) {
 	for _, path := range [...]string{driverVersionFile, "/proc/sys/kernel/osrelease"} {
 		text, err := sysfs.Read(root + path)
@@ -113,7 +114,7 @@ func ReadDriverVersion(root string) (string, error) {
 	return "", nil
 }
 
-// readModel finds the name that the GPU itself has, else the one that libdrm knows for it, else that of the accelerators.
+// readModel finds the name that the GPU itself reports, else its name in libdrm, else its name among the accelerators.
 func (id *identity) readModel(r *reader, in *Input) {
 	id.product = cmp.Or(sysfs.Label(id.file(r, "product_name")), id.product)
 	if v, ok := sysfs.ParseHex(id.file(r, "device")); ok {

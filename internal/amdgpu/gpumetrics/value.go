@@ -13,7 +13,7 @@ import (
 
 const percent = 100
 
-// value reads a little-endian number; one all of whose bits are ones is none.
+// value reads a little-endian number; absent if all bits are ones.
 func value(text []byte, size int) gpu.Opt[uint64] {
 	var v, none uint64
 	switch size {

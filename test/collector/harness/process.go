@@ -116,13 +116,13 @@ func (p *Process) Terminate(patience time.Duration) (code int, took time.Duratio
 }
 
 func (p *Process) end(signal os.Signal, patience time.Duration) (code int, took time.Duration, err error) {
-	began := time.Now()
+	start := time.Now()
 	if err := p.cmd.Process.Signal(signal); err != nil && p.Running() {
 		return -1, 0, err
 	}
 	select {
 	case <-p.ended:
-		return p.cmd.ProcessState.ExitCode(), time.Since(began), nil
+		return p.cmd.ProcessState.ExitCode(), time.Since(start), nil
 	case <-time.After(patience):
 		p.Kill()
 		return -1, patience, errStillRunning

@@ -216,7 +216,7 @@ func (w *world) expect(t *testing.T) harness.Points {
 		}
 	}
 	slices.Sort(holds)
-	for began := time.Now(); !slices.Equal(w.kubelet.holds(t), holds) && time.Since(began) < patience; { // it learns them one by one
+	for start := time.Now(); !slices.Equal(w.kubelet.holds(t), holds) && time.Since(start) < patience; { // it learns them one by one
 		time.Sleep(50 * time.Millisecond)
 	}
 	assert.Equal(t, w.kubelet.holds(t), holds, "what the kubelet says itself")

@@ -151,13 +151,13 @@ func (w *world) agentRestarts(t *testing.T) {
 	w.kubeletSettled(t)
 	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
 	require.NoError(t, syscall.Kill(w.cluster.ContainerPID(t, pod, "otelcol-gpu"), syscall.SIGKILL))
-	began := time.Now()
+	start := time.Now()
 	eventually(t, "the agent is restarted", func() bool {
 		now, err := w.client.CoreV1().Pods(shippedNamespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 		return err == nil && len(now.Status.ContainerStatuses) == 1 && now.Status.ContainerStatuses[0].RestartCount == 1
 	})
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 }
 
 // readsKernelLog requires that the agent follows the node's kernel log with the capability SYSLOG and no other one, by syslog(2): a pod has no
