@@ -30,8 +30,8 @@ const (
 
 var conditionRetries = backoff.Policy{First: 5 * time.Second, Max: 5 * time.Minute}
 
-// conditionPoster posts the condition of each node whose metrics come, when it changes and every five minutes. A node that sends no metrics
-// becomes Unknown, and at the shutdown all do.
+// conditionPoster posts the condition of each node whose metrics arrive, when it changes and every five minutes. A node that sends no
+// metrics becomes Unknown, and at the shutdown all nodes do.
 type conditionPoster struct {
 	client  nodeConditions
 	logger  *zap.Logger
@@ -137,7 +137,7 @@ func (p *conditionPoster) post(ctx context.Context, now time.Time) {
 	}
 }
 
-// due returns the nodes whose condition is to be posted now, and forgets those that have been silent for long.
+// due returns the nodes whose condition is to be posted now, and forgets nodes that have been silent for long.
 func (p *conditionPoster) due(now time.Time) []due {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,11 +163,11 @@ func (p *conditionPoster) due(now time.Time) []due {
 func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) error {
 	n := d.node
 	if !n.known {
-		had, err := p.client.get(ctx, d.name)
+		condition, err := p.client.get(ctx, d.name)
 		if err != nil {
 			return err
 		}
-		n.known, n.last.status, n.since = true, had.Status, had.LastTransitionTime.Time
+		n.known, n.last.status, n.since = true, condition.Status, condition.LastTransitionTime.Time
 	}
 	since := n.since
 	if n.last.status != d.now.status || since.IsZero() {
@@ -182,7 +182,7 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 	return nil
 }
 
-// stop ends the posting and says of each node that nobody looks at its GPUs any more.
+// stop ends the posting and posts for each node that its GPUs are no longer monitored.
 func (p *conditionPoster) stop() {
 	p.cancel()
 	p.running.Wait()

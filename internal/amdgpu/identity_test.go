@@ -49,9 +49,9 @@ func TestIdentityRefused(t *testing.T) {
 		assert.Equal(t, "a1b2c3d4e5f60000", node.Devices[4].Parent)
 		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Processes[1].DeviceID)
 		assert.Empty(t, node.Problems)
-		assert.False(t, files.asked("serial_number"), "it has answered")
+		assert.False(t, files.wasRead("serial_number"), "it has answered")
 	}
-	assert.False(t, files.asked("unique_id"), "it has answered")
+	assert.False(t, files.wasRead("unique_id"), "it has answered")
 }
 
 // TestIdentityInParts: each file of the identity is read until it answers, and what was read stays.
@@ -114,7 +114,7 @@ func count(words []string, word string) int {
 func TestNoIdentity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer error
-		asked  int
+		reads  int
 	}{"no file": {syscall.ENOENT, 2}, "not supported": {syscall.EOPNOTSUPP, 1}} {
 		t.Run(name, func(t *testing.T) {
 			_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
@@ -130,7 +130,7 @@ func TestNoIdentity(t *testing.T) {
 				assert.Empty(t, node.Devices[0].ID)
 				assert.Empty(t, node.Problems)
 				for _, name := range identity {
-					assert.Equal(t, i < tt.asked, files.asked(name), name)
+					assert.Equal(t, i < tt.reads, files.wasRead(name), name)
 				}
 			}
 		})

@@ -63,7 +63,7 @@ func (s *Source) readJobs(now time.Time) []workers.Job {
 		if card == nil || r.read() {
 			continue
 		}
-		r.asked = true
+		r.queued = true
 		in := device.Input{
 			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Stale: s.scanner.stale, Now: now, ReadFile: s.readFile,
 			DriverVersion: version, DriverVersionErr: versionErr, Names: s.scanner.names.last,

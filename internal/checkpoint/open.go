@@ -49,7 +49,7 @@ func (s *Store) readQueue(ctx context.Context) {
 		}
 		if err != nil {
 			s.discard(eventKey(number), err)
-			s.queue.gone = append(s.queue.gone, number)
+			s.queue.removed = append(s.queue.removed, number)
 			continue
 		}
 		s.queue.put(message{number: number, data: data, records: logs.LogRecordCount(), stored: true})

@@ -136,23 +136,23 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 	if err != nil {
 		return Result{}, false, startError(path, err)
 	}
-	gone := make(chan error)
+	exited := make(chan error)
 	abandoned := make(chan struct{})
 	go func() {
 		waited := p.wait()
 		select {
-		case gone <- waited:
+		case exited <- waited:
 		case <-abandoned:
 			l.release()
 		}
 	}()
 	select {
-	case err = <-gone:
+	case err = <-exited:
 	case <-bounded.Done():
 		timer := time.NewTimer(l.killWait)
 		defer timer.Stop()
 		select {
-		case err = <-gone:
+		case err = <-exited:
 		case <-timer.C:
 			close(abandoned)
 			return Result{}, true, l.aborted(context.Cause(bounded),

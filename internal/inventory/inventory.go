@@ -227,9 +227,9 @@ func (v *Inventory[S]) End() (absent, forgotten []*Known[S]) {
 		slices.SortStableFunc(oldest, func(a, b *Known[S]) int { return a.Seen.Compare(b.Seen) })
 		forgotten = append(forgotten, oldest[:excess]...)
 	}
-	gone := func(k *Known[S]) bool { return slices.Contains(forgotten, k) }
-	v.known = slices.DeleteFunc(v.known, gone)
-	return slices.DeleteFunc(absent, gone), forgotten
+	isForgotten := func(k *Known[S]) bool { return slices.Contains(forgotten, k) }
+	v.known = slices.DeleteFunc(v.known, isForgotten)
+	return slices.DeleteFunc(absent, isForgotten), forgotten
 }
 
 // replaced reports whether another GPU was found at the address of one that is absent.

@@ -108,7 +108,7 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 	k.sent.due(now)
 	var pass []gpu.Event
 	for i := range found {
-		if of := found[i].Kind.Vendor(); of != "" && of != k.vendor {
+		if reporter := found[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
 			continue
 		}
 		switch found := &found[i]; found.Kind {

@@ -39,7 +39,7 @@ type KnownFailure struct {
 }
 
 // kept is what Checkpoint returns. It changes together with the events that wait.
-type kept struct {
+type checkpointState struct {
 	mu    sync.Mutex
 	known *Known // nil before the first read
 }
@@ -51,10 +51,10 @@ func (p *Pipeline) keep(queue func()) {
 		return
 	}
 	known := p.known()
-	p.kept.mu.Lock()
-	defer p.kept.mu.Unlock()
+	p.checkpoint.mu.Lock()
+	defer p.checkpoint.mu.Unlock()
 	queue()
-	p.kept.known = known
+	p.checkpoint.known = known
 }
 
 func (p *Pipeline) known() *Known {
@@ -100,16 +100,16 @@ func (p *Pipeline) Restore(known *Known) {
 	if f := known.Failure; f != nil && f.Reason < gpu.NumFailureReasons {
 		p.sources.last = &gpu.Failure{Reason: f.Reason, Err: errors.New(f.Text)}
 	}
-	p.kept.known = known
+	p.checkpoint.known = known
 }
 
 // Checkpoint returns what is known after the last read, the events that wait, which it takes, and the sums that are not complete, which go on. The
 // events are those that led to what is known, and are not taken twice.
 func (p *Pipeline) Checkpoint(host *gpu.Host) (known *Known, open, logs plog.Logs) {
-	p.kept.mu.Lock()
-	known = p.kept.known
+	p.checkpoint.mu.Lock()
+	known = p.checkpoint.known
 	events, sums := p.waiting.takeWithOpen()
-	p.kept.mu.Unlock()
+	p.checkpoint.mu.Unlock()
 	if known == nil {
 		known = &Known{}
 	}
@@ -120,9 +120,9 @@ func (p *Pipeline) Checkpoint(host *gpu.Host) (known *Known, open, logs plog.Log
 // LastCheckpoint is Checkpoint before the pipeline ends: sums are complete.
 func (p *Pipeline) LastCheckpoint(host *gpu.Host) (known *Known, logs plog.Logs) {
 	events := p.TakeLastEvents()
-	p.kept.mu.Lock()
-	defer p.kept.mu.Unlock()
-	known = p.kept.known
+	p.checkpoint.mu.Lock()
+	defer p.checkpoint.mu.Unlock()
+	known = p.checkpoint.known
 	if known == nil {
 		known = &Known{}
 	}

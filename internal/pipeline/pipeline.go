@@ -80,7 +80,7 @@ type Pipeline struct {
 
 	logDropped       sync.Once
 	logSourceDropped sync.Once
-	kept             kept
+	checkpoint       checkpointState
 }
 
 // New returns a Pipeline that has seen no read.

@@ -79,7 +79,7 @@ func (c rasCounts) events(node *gpu.Node, d *gpu.Device, last rasCounts) []gpu.E
 	var events []gpu.Event
 	for _, e := range d.Errors { // in the source's order
 		counter := rasCounter{d.ID, errorClasses[e.Type], e.Block}
-		before, had := last.errors[counter]
+		before, known := last.errors[counter]
 		now := c.errors[counter]
 		if n, ok := e.Count.Get(); !ok || e.Lifetime || n != now {
 			continue
@@ -87,14 +87,14 @@ func (c rasCounts) events(node *gpu.Node, d *gpu.Device, last rasCounts) []gpu.E
 		if now < before || c.epoch != last.epoch {
 			before = 0
 		}
-		if had && now > before {
+		if known && now > before {
 			ras := event(gpu.EventRASError, now-before)
 			ras.Class, ras.Part = counter.class, counter.block
 			events = append(events, ras)
 		}
 	}
-	before, had := last.pages.Get()
-	if now, ok := c.pages.Get(); ok && had && now > before {
+	before, known := last.pages.Get()
+	if now, ok := c.pages.Get(); ok && known && now > before {
 		pages := event(gpu.EventBadPages, now-before)
 		pages.Pages = c.pages
 		events = append(events, pages)

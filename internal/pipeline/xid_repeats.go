@@ -137,20 +137,20 @@ func (r *xidRepeats) release(id string, now time.Time) []gpu.Event {
 
 // ended returns the sums whose period has ended, with the others of the same GPUs. XIDs that have not come again are no longer watched.
 func (r *xidRepeats) ended(now time.Time) []gpu.Event {
-	over := map[string]bool{}
+	due := map[string]bool{}
 	for key, watched := range r.watched {
 		switch {
 		case now.Before(watched.ends):
 		case watched.sum == nil:
 			delete(r.watched, key)
 		default:
-			over[watched.gpu] = true
+			due[watched.gpu] = true
 		}
 	}
-	if len(over) == 0 {
+	if len(due) == 0 {
 		return nil
 	}
-	return r.take(func(w *watchedXID) bool { return over[w.gpu] }, now)
+	return r.take(func(w *watchedXID) bool { return due[w.gpu] }, now)
 }
 
 // all returns all sums, and watches nothing any longer.

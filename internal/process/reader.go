@@ -28,14 +28,14 @@ type Reader struct {
 	now          func() time.Time
 	details      isolatedDetails
 
-	wait    time.Duration      // how long Describe waits for files of one kind
-	closing context.Context    // ends with Close: a Describe that waits ends
-	cancel  context.CancelFunc // of closing
-	mu      sync.Mutex
-	trusted bool  // the process table is the machine's
-	apart   bool  // this process is not in the PID namespace of the process table
-	hidden  error // the process table hides processes of other users
-	known   knownProcesses
+	wait           time.Duration      // how long Describe waits for files of one kind
+	closing        context.Context    // ends with Close: a Describe that waits ends
+	cancel         context.CancelFunc // of closing
+	mu             sync.Mutex
+	trusted        bool  // the process table is the machine's
+	otherNamespace bool  // this process is not in the PID namespace of the process table
+	hidden         error // the process table hides processes of other users
+	known          knownProcesses
 }
 
 // Option changes a Reader.
@@ -151,7 +151,7 @@ func (r *Reader) check(node *gpu.Node) error {
 		if err != nil {
 			return err
 		}
-		r.trusted, r.apart = true, !first
+		r.trusted, r.otherNamespace = true, !first
 		if first {
 			r.hidden = checkHidden(r.root)
 		}
@@ -160,7 +160,7 @@ func (r *Reader) check(node *gpu.Node) error {
 		addProblem(node, r.hidden)
 	}
 	// Older NVIDIA drivers list all processes in any PID namespace, and so does KFD.
-	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
+	if r.otherNamespace && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
 		addProblem(node, errUnlisted)
 	}
 	return nil

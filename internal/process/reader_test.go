@@ -255,11 +255,11 @@ func TestForgetTooMany(t *testing.T) {
 	r := newReader(p.root)
 	now := time.Now()
 	r.now = func() time.Time { return now }
-	for pid := range int64(maxKept) {
+	for pid := range int64(maxProcesses) {
 		r.known.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
 	}
 	describe(r)
-	assert.Len(t, r.known.processes, maxKept)
+	assert.Len(t, r.known.processes, maxProcesses)
 	describe(r, 10)
 	assert.Len(t, r.known.processes, 1, "those of the current node stay")
 }

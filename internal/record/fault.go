@@ -108,9 +108,9 @@ func setFault(record plog.LogRecord, e *gpu.Event) {
 
 // faultText is the body of the record: uncorrected hardware errors in umc on card1 (AMD Instinct MI300X), 2 errors; reset the GPU …
 func faultText(e *gpu.Event, fault fault) string {
-	text := whatText(e) + " on " + whereText(e)
+	text := whatText(e) + " on " + subjectText(e)
 	if e.Type == gpu.EventLost {
-		text = whereText(e) + " has fallen off the bus"
+		text = subjectText(e) + " has fallen off the bus"
 	}
 	if n, ok := e.Errors.Get(); ok {
 		text += fmt.Sprintf(", %d new", n)
@@ -156,9 +156,9 @@ func whatText(e *gpu.Event) string {
 	}
 }
 
-// whereText names the device, of a sum how many events more it has, and the process that the driver names:
+// subjectText names the device, of a sum how many events more it has, and the process that the driver names:
 // nvidia0 (NVIDIA H100), 3 more in 8s, process 42 (python3).
-func whereText(e *gpu.Event) string {
+func subjectText(e *gpu.Event) string {
 	text := deviceText(e)
 	if e.Count > 0 {
 		text += fmt.Sprintf(", %d more in %s", e.Count, e.Time.Sub(e.First).Round(time.Second))

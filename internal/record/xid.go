@@ -32,7 +32,7 @@ func setXID(record plog.LogRecord, e *gpu.Event) {
 
 // xidText is the body of the record of an XID: XID 79 on nvidia0 (NVIDIA H100): the GPU has fallen off the bus; restart the node.
 func xidText(e *gpu.Event, meaning, advice string) string {
-	text := fmt.Sprintf("XID %d on %s", e.XID, whereText(e))
+	text := fmt.Sprintf("XID %d on %s", e.XID, subjectText(e))
 	if meaning != "" {
 		text += ": " + meaning
 	}

@@ -103,14 +103,14 @@ func (p *Process) add(now *gpu.Process, d *gpu.Device, since cadence.Span) {
 
 // busiest returns the fraction of the time in which the process ran anything, by its busiest task.
 func busiest(p *gpu.Process) gpu.Opt[float64] {
-	var most gpu.Opt[float64]
+	var highest gpu.Opt[float64]
 	for _, task := range p.Utilization {
 		if v, ok := task.Get(); ok {
-			so, _ := most.Get()
-			most = gpu.Some(min(max(so, v), 1))
+			soFar, _ := highest.Get()
+			highest = gpu.Some(min(max(soFar, v), 1))
 		}
 	}
-	return most
+	return highest
 }
 
 // exited returns the event of the end that a read has found.

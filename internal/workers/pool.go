@@ -121,7 +121,7 @@ type Job struct {
 type round struct {
 	queue []Job // not begun
 	left  int   // not ended
-	over  bool  // Run has returned: outcomes stay as they are
+	ended bool  // Run has returned: outcomes stay as they are
 	done  chan struct{}
 }
 
@@ -151,7 +151,7 @@ func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 				j.Task.busy = false
 			}
 			p.outstanding -= len(r.queue)
-			r.queue, r.over = nil, true
+			r.queue, r.ended = nil, true
 			p.mu.Unlock()
 			return
 		}
@@ -200,7 +200,7 @@ func (p *Pool) work(r *round) {
 func (p *Pool) end(t *Task, r *round) {
 	p.mu.Lock()
 	t.busy = false
-	if !r.over {
+	if !r.ended {
 		t.outcome = Done
 	}
 	retired := t.retired

@@ -42,12 +42,12 @@ func readRatio(r *reader, current, maximum string, otherwise gpu.Opt[int64]) gpu
 		return gpu.Opt[float64]{}
 	}
 	limit := r.number("fan", maximum)
-	if most, ok := limit.Get(); !ok || most <= 0 {
+	if upper, ok := limit.Get(); !ok || upper <= 0 {
 		limit = otherwise
 	}
-	most, ok := limit.Get()
+	upper, ok := limit.Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	return plausible.Fraction(float64(v) / float64(most))
+	return plausible.Fraction(float64(v) / float64(upper))
 }

@@ -88,7 +88,7 @@ func highest(all []gpu.Opt[uint64]) gpu.Opt[uint64] {
 	var result gpu.Opt[uint64]
 	for _, v := range all {
 		n, ok := v.Get()
-		if most, had := result.Get(); ok && (!had || n > most) {
+		if last, known := result.Get(); ok && (!known || n > last) {
 			result = v
 		}
 	}
