@@ -55,25 +55,25 @@ func most(samples []int64) (m int64) {
 func TestManyPods(t *testing.T) {
 	l := loadOf(t)
 	c := newCluster(t, 10*time.Second)
-	began := time.Now()
+	startedAt := time.Now()
 	c.inParallel(l.atStart, func(i int) {
 		name := fmt.Sprint("there-", i)
 		c.create(name, fmt.Sprint("job-", i%100))
 		c.bind(name)
 	})
-	t.Logf("%d pods made in %s", l.atStart, time.Since(began).Round(time.Second))
-	began = time.Now()
+	t.Logf("%d pods made in %s", l.atStart, time.Since(startedAt).Round(time.Second))
+	startedAt = time.Now()
 	c.start()
 	c.eventually("all pods that are there", func() bool { return c.count("k8s.pod.gpu.scheduled") == l.atStart })
-	t.Logf("%d pods at the start: all records after %s", l.atStart, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("%d pods at the start: all records after %s", l.atStart, time.Since(startedAt).Round(100*time.Millisecond))
 
 	var m memory
-	began = time.Now()
+	startedAt = time.Now()
 	total := l.perMinute * l.seconds / 60
 	every := time.Minute / time.Duration(l.perMinute)
 	var living sync.WaitGroup
 	for i := range total {
-		if wait := time.Until(began.Add(time.Duration(i) * every)); wait > 0 {
+		if wait := time.Until(startedAt.Add(time.Duration(i) * every)); wait > 0 {
 			time.Sleep(wait)
 		}
 		living.Go(func() { c.live(fmt.Sprint("pod-", i)) })
@@ -82,7 +82,7 @@ func TestManyPods(t *testing.T) {
 		}
 	}
 	living.Wait()
-	took := time.Since(began)
+	took := time.Since(startedAt)
 	c.eventually("all ends", func() bool { return c.count("k8s.pod.gpu.deleted") == total })
 	m.sample(t, c.process.PID())
 	highest, err := harness.HighestMemory(c.process.PID())

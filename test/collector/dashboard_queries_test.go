@@ -58,7 +58,7 @@ func dashboards(t *testing.T) (all []dashboard) {
 	return all
 }
 
-// selected replaces the variables of a dashboard: those that are not chosen have all values. Ranges are those of a test.
+// selected replaces the variables of a dashboard: variables without a choice have all values. The ranges are for tests.
 func selected(expression string, chosen map[string]string) string {
 	return regexp.MustCompile(`\$([a-z_]+)`).ReplaceAllStringFunc(expression, func(name string) string {
 		name = name[1:]

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// commands are the commands of a page of docs/start, in order, without those of a cluster (test/deploy runs these).
+// commands are the commands of a page of docs/start, in order, without the commands of a cluster (test/deploy runs these).
 func commands(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", page))
@@ -34,7 +34,7 @@ func commands(t *testing.T, page string) string {
 	return script.String()
 }
 
-// follow runs a page's commands as they are written in the folder /root of a Debian that has the release's files, and returns what they print.
+// follow runs a page's commands as written in the directory /root of a Debian that has the release's files, and returns what they print.
 func follow(t *testing.T, r root, page string) string {
 	t.Helper()
 	for _, pattern := range []string{"*.deb", "*_linux_*.tar.gz"} {

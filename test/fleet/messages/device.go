@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Memory is that of a GPU in bytes.
+// Memory is the memory of a GPU in bytes.
 const Memory = 81559 * mib
 
 // device returns a GPU with what NVML reports of an H100 by default.

@@ -48,7 +48,7 @@ func (n *Node) read(at time.Time) *gpu.Node {
 	return node
 }
 
-// began is when the processes and the counters of the fleet began.
+// start is the start of the processes and the counters of the fleet.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pods returns the containers that hold the GPUs: on nodes of even numbers one that holds all, on the others one for each GPU.

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/fleet/messages"
 )
 
-// configuration is that of a gateway. debug stands for a back end, at next to no cost.
+// configuration is the configuration of a gateway. debug represents a backend, at next to no cost.
 const configuration = `receivers:
   otlp: {protocols: {grpc: {endpoint: "%[1]s"}}}
 exporters:

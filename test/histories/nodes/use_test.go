@@ -30,7 +30,7 @@ type use struct {
 	jumped   bool              // the clock was set meanwhile
 }
 
-// add compares the counters of a message with those of the message before, and the events that come with it with the sum.
+// add compares the increase of the counters since the message before with the sum of the events that come with it.
 func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bool) []string {
 	if u.open == nil {
 		u.open = map[string]*use{}

@@ -106,7 +106,7 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	w.remove(t, "dynamic", "main")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "both", metav1.DeleteOptions{}))
 	w.claim(t, "by-node", gpu(nodeGPU))
-	// The pod has a unique name: the logs of a deleted pod stay for a while, and then one name stands for two pods.
+	// The pod has a unique name: the logs of a deleted pod stay for a while, and then one name would mean two pods.
 	w.runSpec(t, "lonely", withClaim("by-node", idle("main")))
 	w.want["lonely/main"] = claimed(gpu(nodeGPU))
 	w.expect(t)

@@ -260,7 +260,7 @@ func (w *world) await(t *testing.T) harness.Points {
 	return points
 }
 
-// output returns the collector's output where it is not a pod.
+// output returns the collector's output if it is not a pod.
 func (w *world) output() string {
 	if w.collector == nil {
 		return "the collector's log is its pod's"
