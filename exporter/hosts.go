@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hosts are the names under which this server may be asked. A page of another site can make its own name point to 127.0.0.1 (DNS
-// rebinding), and a browser then lets it read what is served here. Its requests have that name in the Host header.
+// hosts are the accepted names of this server. A page of another site can make its own name point to 127.0.0.1 (DNS rebinding), and a
+// browser then lets it read what is served here. Its requests have that name in the Host header.
 type hosts struct {
 	checked bool
 	names   map[string]struct{} // in lower case, in addition to the names of the loopback

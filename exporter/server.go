@@ -112,7 +112,7 @@ func remedy(endpoint string, err error) string {
 	}
 }
 
-// serve answers requests until close. An end that was not asked for is reported.
+// serve answers requests until close. An unexpected end is reported.
 func (s *server) serve(report func(error)) {
 	go func() {
 		defer close(s.done)

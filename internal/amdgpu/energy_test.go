@@ -143,7 +143,7 @@ func TestEnergyAfterShortSleep(t *testing.T) {
 	assert.False(t, c.Since().IsZero())
 }
 
-// TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter begins from 0.
+// TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter starts from 0.
 func TestEnergyAfterReset(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)

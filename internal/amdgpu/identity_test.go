@@ -109,8 +109,8 @@ func count(words []string, word string) int {
 	return n
 }
 
-// TestNoIdentity: a GPU that does not support such files is asked for them once. Files that do not exist are looked for a second time, as
-// the driver may not have made them yet.
+// TestNoIdentity: a GPU that does not support such files is queried for them once. Files that do not exist are looked for a second time,
+// because the driver may not have created them yet.
 func TestNoIdentity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer error

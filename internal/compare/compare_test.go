@@ -50,7 +50,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A GPU that only one of them has is a row for each of its values, and one that was not read has none.
+// A GPU in only one of the two has a row for each of its values, and one that was not read has no rows.
 func TestMissingDevices(t *testing.T) {
 	none := Of(&gpu.Node{Devices: []gpu.Device{{ID: "GPU-1", Unread: true}}})
 	rows := Nodes(none, Of(device1(300, nil)), none)

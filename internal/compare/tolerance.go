@@ -8,8 +8,8 @@ type tolerance struct{ absolute, relative float64 }
 
 func (t tolerance) at(value float64) float64 { return max(t.absolute, t.relative*value) }
 
-// The tolerances. docs/troubleshoot/doctor.md has them. A value that stands still may differ by what a tool rounds away; one that moves by what it moves
-// in the moment between two reads, beyond the two of ours.
+// The tolerances. docs/troubleshoot/doctor.md has them. A constant value may differ by what a tool rounds away; a changing value by its
+// change in the moment between two reads, in addition to the difference of our two reads.
 var (
 	exact       = tolerance{relative: 1e-9}
 	memory      = tolerance{absolute: 1 << 20}                 // tools print MiB

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap if no second one can have happened
-// unseen; otherwise counting begins again. The zero Wrapping has read nothing.
+// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap if no second one can have happened unseen;
+// otherwise counting starts again. The zero Wrapping has no reading.
 type Wrapping struct {
 	check   Check
 	wrapped float64 // what the wraps add up to
@@ -23,7 +23,7 @@ type Wrapping struct {
 	doubtful bool
 }
 
-// Doubt says that the counter may have been set to 0 since the last read. If it has fallen at the next read, that is no wrap.
+// Doubt says that the counter may have been set to 0 since the last read. If it has fallen at the next read, that is not a wrap.
 func (c *Wrapping) Doubt() { c.doubtful = true }
 
 // Read returns the total for a counter that has this value and starts at 0 again when it would reach wrapsAt. A value of wrapsAt or more
@@ -58,7 +58,7 @@ func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Coun
 	return c.total(value)
 }
 
-// begin begins to count again at a read.
+// begin starts to count again at a read.
 func (c *Wrapping) begin(at Reading, check Check) {
 	*c = Wrapping{check: check, since: at.At, base: at.Value}
 }

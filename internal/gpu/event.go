@@ -90,7 +90,7 @@ type Event struct {
 	Profile string
 
 	XID int64 // of EventXID: NVIDIA's code
-	// Count is how many events this one stands for, and First is when the first of them happened; zero: it stands for itself alone.
+	// Count is how many events this one represents, and First is when the first of them happened; zero if it represents only itself.
 	Count int64
 	First time.Time
 	// Follows is the UID of an earlier event, with which this one comes.

@@ -99,7 +99,7 @@ type Inventory[S any] struct {
 	now   time.Time
 }
 
-// Begin begins a read that lists GPUs.
+// Begin starts a read that lists GPUs.
 func (v *Inventory[S]) Begin(now time.Time) {
 	v.read++
 	v.now = now

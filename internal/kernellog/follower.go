@@ -14,7 +14,7 @@ import (
 const (
 	// retryPeriod is after how long a log that cannot be read is tried again.
 	retryPeriod = time.Minute
-	// pollPeriod is how often a log is asked that does not wake up its readers.
+	// pollPeriod is how often a log is polled that does not wake up its readers.
 	pollPeriod = time.Second
 	// maxOverruns in a row, without a message between them, mean that the log cannot be read.
 	maxOverruns = 100

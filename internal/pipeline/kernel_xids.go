@@ -17,7 +17,8 @@ import (
 const (
 	// holdPeriod is how long an XID of the source waits for its line in the kernel's log, which may be read once a second only.
 	holdPeriod = 2 * time.Second
-	// sentPeriod is how long an XID of the log waits for its copy of the source. A source that cannot be asked between reads has it at the next one.
+	// sentPeriod is how long an XID of the log waits for its copy of the source. A source that cannot be queried between reads has it at
+	// the next one.
 	sentPeriod = 2 * time.Minute
 	// maxPaired bounds the XIDs that wait for their other half. Those above it pass.
 	maxPaired = 1024

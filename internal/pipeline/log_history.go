@@ -90,8 +90,8 @@ func (h *history) forget(present func(subject) bool) {
 	})
 }
 
-// kindOf returns the part of an error that decides whether it has another cause than the one that was logged. A connection fails for the same
-// cause whatever was asked through it.
+// kindOf returns the part of an error that decides whether its cause differs from the logged one. A connection fails for the same cause,
+// independent of the request.
 func kindOf(err error) string {
 	if connection, ok := errors.AsType[*net.OpError](err); ok {
 		return "connection: " + wordsOf(connection.Err.Error())

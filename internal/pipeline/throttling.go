@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// throttleChanges finds the devices that begin to be throttled for longer than a set time, and those that are not throttled any more.
+// throttleChanges finds the devices that start to be throttled for longer than a set time, and the devices that are not throttled any more.
 type throttleChanges struct {
 	after   time.Duration
 	cadence *cadence.Cadence

@@ -151,7 +151,7 @@ func readPage(t *testing.T, path string) string {
 	return string(content)
 }
 
-// family returns how the names of the events begin that have the attributes of an event in common.
+// family returns the prefix of the names of the events that have the attributes of an event in common.
 func family(event string) string {
 	switch parent := event[:strings.LastIndex(event, ".")]; parent {
 	case "hw.gpu": // the events of faults differ by name alone

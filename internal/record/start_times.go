@@ -75,7 +75,7 @@ type startTimes struct {
 	cleaned  time.Time
 }
 
-// begin begins a read at the given time.
+// begin starts a read at the given time.
 func (s *startTimes) begin(now time.Time) {
 	if s.cleaned.IsZero() {
 		s.cleaned = now

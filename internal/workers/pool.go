@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workers runs calls into drivers that may never return, and survives those that do not.
+// Package workers runs calls into drivers that may never return, and survives calls that do not.
 //
 // A source has one Pool. Each thing that may hang on its own (a GPU, the driver as a whole, a scan of the PCI bus) has a Task, on which
 // at most one call is outstanding. A read calls Run with one Job for each task and looks at the outcomes:
@@ -16,7 +16,7 @@
 //
 // Each calls a function for many items, such as processes, that are too many for a Task each.
 //
-// The pool does not recover panics: only the owner of a task knows what a panic spoils, so the function of a Job recovers where the
+// The pool does not recover panics: only the owner of a task knows what a panic damages, so the function of a Job recovers if the
 // code that it calls may panic.
 package workers
 
@@ -27,8 +27,8 @@ import (
 	"time"
 )
 
-// patience is how long one goroutine runs all jobs before each job that waits gets a goroutine of its own. So a driver that answers
-// quickly costs one thread, and devices that are slow are asked side by side.
+// patience is how long one goroutine runs all jobs before each waiting job gets a goroutine of its own. So a driver that answers quickly
+// costs one thread, and slow devices are queried in parallel.
 const patience = time.Millisecond
 
 // hungAfter is how long a call has been outstanding before it counts as hung. It does not depend on the time of a Run, which may be
@@ -100,7 +100,7 @@ func (t *Task) Busy() bool {
 	return t.busy
 }
 
-// Retire frees what the task holds, immediately or when its outstanding call returns. No further job of it begins.
+// Retire frees what the task holds, immediately or when its outstanding call returns. No further job of it starts.
 func (t *Task) Retire() {
 	t.pool.mu.Lock()
 	t.retired = true
@@ -227,8 +227,8 @@ func (p *Pool) Outstanding() int {
 	return p.outstanding
 }
 
-// Close lets no further call begin, and runs free in a goroutine as soon as no call is outstanding. It does not wait. The channel is
-// closed when free has returned. Close must be called once.
+// Close prevents further calls, and runs free in a goroutine as soon as no call is outstanding. It does not wait. The channel is closed
+// when free has returned. Close must be called once.
 func (p *Pool) Close(free func()) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -108,8 +108,8 @@ func TestSlowDevicesAreAskedSideBySide(t *testing.T) {
 	})
 }
 
-// The worker that is held up by a job of the first round begins neither another of that round nor one of the next, and what it
-// ends late does not count as ended.
+// A worker that is delayed by a job of the first round starts neither another job of that round nor one of the next, and a job that it ends
+// late does not count as ended.
 func TestLateWorkerTakesUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Pool{HungAfter: -1}

@@ -65,7 +65,7 @@ func draw(ctx context.Context, source string) error {
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", source, err)
 	}
-	return os.WriteFile(strings.TrimSuffix(source, ".dot")+".svg", []byte(picture), 0o644) //nolint:gosec // everyone may see a picture of the documentation
+	return os.WriteFile(strings.TrimSuffix(source, ".dot")+".svg", []byte(picture), 0o644) //nolint:gosec // every user may see a picture of the documentation
 }
 
 // styled returns Graphviz's picture, from its element svg on, with the style.

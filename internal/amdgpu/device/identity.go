@@ -70,9 +70,9 @@ func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 	}
 }
 
-// file reads a file, which not every GPU has, until the driver has answered for it: the driver refuses files while it resets the GPU or
-// the machine is suspended, and gives them afterwards. A file that does not exist is looked for again at the next read, because the driver
-// makes the files of a card one after the other. Nothing is asked of the GPU, so a refusal does not count as a quantity that failed.
+// file reads a file, which not every GPU has, until the driver has answered for it: the driver refuses files while it resets the GPU or the
+// machine is suspended, and gives them afterwards. A file that does not exist is looked for again at the next read, because the driver
+// creates the files of a card one after the other. The GPU is not queried, so a refusal does not count as a quantity that failed.
 func (id *identity) file(r *reader, name string) string {
 	if slices.Contains(id.answered, name) {
 		return ""
