@@ -85,7 +85,6 @@ func TestFaultsOfTheKernelLog(t *testing.T) {
 				{Kind: kernellog.KindPCIeError, Address: "0000:03:00.0", Class: gpu.ClassFatal},
 				{Kind: kernellog.KindPCIeError, Address: "0000:04:00.0"},
 			})
-			l.events.wake()
 		}
 	}
 	eventually(t, func() bool { return len(records(r.logs)) == 3 }, "the events")
