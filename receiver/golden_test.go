@@ -53,13 +53,13 @@ type stage struct {
 	t testing.TB
 }
 
-func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig) *stage {
+func newStage(t testing.TB, key string, source gpu.Source, cfg metadata.MetricsBuilderConfig) *stage {
 	t.Helper()
 	telemetry, err := metadata.NewTelemetryBuilder(componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
 	own := createDefaultConfig().(*Config)
 	own.MetricsBuilderConfig = cfg
-	own.Scrapers = map[string]component.Config{"test": nil}
+	own.Scrapers = map[string]component.Config{key: nil}
 	m := &machine{
 		shared: &shared{
 			receiver: "gpu", cfg: own, logger: zap.NewNop(), telemetry: telemetry, metrics: &metricsOutput{set: receivertest.NewNopSettings(metadata.Type)},
@@ -67,7 +67,7 @@ func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig
 		},
 		host: gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, processes: process.New(t.TempDir()),
 	}
-	return &stage{localScraper: newLocalScraper(t.Context(), m, "test", source, 0), t: t}
+	return &stage{localScraper: newLocalScraper(t.Context(), m, key, source, 0), t: t}
 }
 
 // describe replaces the process table that describes processes.
@@ -128,7 +128,7 @@ func nvmlGolden(t *testing.T, name string, cfg metadata.MetricsBuilderConfig, sc
 	source := nvml.New(&settings, record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false),
 		nvml.WithClock(func() time.Time { return now }), nvml.WithSysRoot(sys), nvml.WithProcRoot(t.TempDir()))
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
-	s := newStage(t, source, cfg)
+	s := newStage(t, "test", source, cfg)
 	s.record()
 	now = now.Add(30 * time.Second)
 	require.NoError(t, control.Set("now = 30s\n"+later))
