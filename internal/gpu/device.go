@@ -135,6 +135,30 @@ func (d *Device) RequestUnknownRecovery(word string) {
 	d.AddFault(FaultRecovery, "the driver requests a recovery action that this version does not know: "+word)
 }
 
+// RecoveryActionOf returns the action with a name of NVML's nvmlDeviceGpuRecoveryAction_t, as nvidia-smi, the kernel's log or the header spell it:
+// "GPU Reset Required" or "RESET". It returns RecoveryOther for any other name.
+func RecoveryActionOf(name string) RecoveryAction {
+	name = strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(name))
+	switch strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required") {
+	case "none":
+		return RecoveryNone
+	case "reset":
+		return RecoveryReset
+	case "reboot", "nodereboot", "systemreboot":
+		return RecoveryReboot
+	case "drainp2p":
+		return RecoveryDrainP2P
+	case "drainandreset", "drainreset":
+		return RecoveryDrainAndReset
+	case "busreset", "resetbus":
+		return RecoveryBusReset
+	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
+		return RecoveryIMEXDomain
+	default:
+		return RecoveryOther
+	}
+}
+
 // Location is the location of a device in its machine. It identifies a device whose ID could not be read.
 type Location struct {
 	PCIAddress string   // of the GPU, as in Info.PCIAddress

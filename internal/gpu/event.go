@@ -46,6 +46,7 @@ const (
 	// hw.gpu.throttled.started, hw.gpu.throttled.ended: a device was throttled for longer than a set time, and is not any more.
 	EventThrottledStarted
 	EventThrottledEnded
+	EventSwitchError // hw.gpu.switch_error: an NVSwitch of the machine had an error (SXid); of no device
 	NumEventTypes
 )
 
@@ -89,7 +90,7 @@ type Event struct {
 	// Profile is as of Info, of EventAllocated, EventReleased and the events of processes.
 	Profile string
 
-	XID int64 // of EventXID: NVIDIA's code
+	XID int64 // NVIDIA's code: the XID of EventXID, the SXid of EventSwitchError
 	// Count is how many events this one represents, and First is when the first of them happened; zero if it represents only itself.
 	Count int64
 	First time.Time
@@ -101,7 +102,7 @@ type Event struct {
 	// Detail is the driver's text beyond the code, for EventXID and for events of the kernel log only; empty if the kernel log is not read.
 	Detail string
 
-	Class ErrorClass // of EventRASError and EventPCIeError
+	Class ErrorClass // of EventRASError, EventPCIeError and EventSwitchError
 	// Errors is the number of hardware errors (EventRASError) or of pages (EventBadPages) that are new; absent if that is not known.
 	Errors Opt[int64]
 	// Pages is the number of all bad pages, of EventBadPages. AtLimit: they are so many that the GPU should be replaced.
@@ -111,8 +112,9 @@ type Event struct {
 	Part      string
 	Reset     ResetState // of EventReset
 	Recovered bool       // of EventRingTimeout: the driver ended the job, and the GPU needs no reset
-	// PCIAddress is of the function that reported the error, of EventPCIeError: the GPU, or a port above it.
+	// PCIAddress is of the function that reported the error: of EventPCIeError the GPU, or a port above it; of EventSwitchError the switch.
 	PCIAddress string
+	Link       Opt[int64] // of EventSwitchError: the link of the switch; absent if the driver names none
 
 	// Holders are the containers to which the device was allocated, and Users are the containers whose processes used it. Nil: unknown.
 	Holders, Users []*Container

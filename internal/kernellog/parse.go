@@ -25,6 +25,8 @@ func parseAll(r *Record) []Event {
 	switch {
 	case strings.Contains(r.Text, "NVRM: "):
 		return parseNVIDIA(r.Text)
+	case strings.Contains(r.Text, ": SXid ("):
+		return parseSwitch(r.Text)
 	case strings.Contains(r.Text, "amdgpu"):
 		return append(parseAMD(r), parseAER(r.Text)...)
 	default:

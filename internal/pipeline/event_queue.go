@@ -82,7 +82,7 @@ func (q *eventQueue) add(e gpu.Event, last deviceContainers) {
 // ofDevice reports whether events of a type are about a device as such: then its holders and users matter.
 func ofDevice(t gpu.EventType) bool {
 	switch t {
-	case gpu.EventProcessStarted, gpu.EventProcessExited, gpu.EventSourceFailed, gpu.EventSourceRecovered:
+	case gpu.EventProcessStarted, gpu.EventProcessExited, gpu.EventSourceFailed, gpu.EventSourceRecovered, gpu.EventSwitchError:
 		return false
 	default:
 		return true

@@ -92,6 +92,8 @@ func (f *kernelFaults) fromLog(found *kernellog.Event, e gpu.Event, now time.Tim
 		e.Type, e.Reset = gpu.EventReset, resetStates[found.Kind]
 	case kernellog.KindPCIeError:
 		e.Type, e.PCIAddress = gpu.EventPCIeError, found.Address
+	case kernellog.KindSwitchError: // of the machine: which GPUs it concerns is not known
+		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, found.Address, found.Link, "", found.Part
 	default:
 		return pass
 	}

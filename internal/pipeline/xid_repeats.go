@@ -20,8 +20,8 @@ const (
 	maxRepeats = 512
 )
 
-// xidRepeats lets the first XID of a device and a code pass, and sums the others until repeatPeriod is over. It does the same with hardware
-// errors of a device, an error class and a block, with errors of PCI Express, and with lines that a GPU is lost.
+// xidRepeats lets the first XID of a device and a code pass, and sums the others until repeatPeriod is over. It does the same with hardware errors of
+// a device, an error class and a block, with errors of PCI Express and of switches, and with lines that a GPU is lost.
 //
 // The events of a GPU stay in order, and the place of a sum in this order is the time of its last XID: before any event of a GPU is sent,
 // its sums are sent.
@@ -43,7 +43,9 @@ type repeatKey struct {
 // keyOf returns the key of an event, and whether its repeats are summed.
 func keyOf(e *gpu.Event) (repeatKey, bool) {
 	switch e.Type {
-	case gpu.EventXID, gpu.EventRASError, gpu.EventPCIeError, gpu.EventLost:
+	case gpu.EventXID:
+		return repeatKey{e.Type, e.DeviceID, e.XID, e.Class, decisiveWords(e), e.PCIAddress}, true
+	case gpu.EventRASError, gpu.EventPCIeError, gpu.EventLost, gpu.EventSwitchError:
 		return repeatKey{e.Type, e.DeviceID, e.XID, e.Class, e.Part, e.PCIAddress}, true
 	default:
 		return repeatKey{}, false
@@ -109,15 +111,19 @@ func (r *xidRepeats) hold(watched *watchedXID, e gpu.Event) {
 	watched.sum = &e
 }
 
-// inCommon leaves to an event of several XIDs only what they have in common, and of different texts what the driver asks for.
+// decisiveWords is the part of the driver's text that decides on severity and action: XIDs that differ in it are no repeats of each other.
+func decisiveWords(e *gpu.Event) string {
+	entry, _ := xid.Lookup(e.XID)
+	return entry.Read(e.Detail).Words
+}
+
+// inCommon leaves to an event of several XIDs only what they have in common: of different texts the words that decide.
 func inCommon(e, other *gpu.Event) {
 	if e.Process == nil || other.Process == nil || *e.Process != *other.Process {
 		e.Process = nil
 	}
 	if e.Detail != other.Detail {
-		entry, _ := xid.Lookup(e.XID)
-		words, _ := entry.Request(e.Detail + "\n" + other.Detail)
-		e.Detail = words
+		e.Detail = decisiveWords(e)
 	}
 }
 

@@ -48,15 +48,30 @@ func TestTextOfASum(t *testing.T) {
 		a, b, want string
 	}{
 		{160, "channel 1, Node Reboot Required", "channel 2, Node Reboot Required", "Node Reboot Required"},
-		{160, "channel 1", "channel 2, Node Reboot Required", "Node Reboot Required"},
 		{160, "channel 1", "channel 2", ""},
 		{160, "channel 1", "channel 1", "channel 1"},
-		{154, "(Node Reboot Required)", "(GPU Reset Required)", ""},
+		{154, "from 0x0 (None) to 0x1 (GPU Reset Required)", "from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)", "to 0x1 (GPU Reset Required)"},
+		{145, "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x2)", "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03"},
 	} {
 		e, other := xidOn("a", test.code), xidOn("a", test.code)
 		e.Detail, other.Detail = test.a, test.b
 		inCommon(&e, &other)
 		assert.Equal(t, test.want, e.Detail, "%d %s, %s", test.code, test.a, test.b)
+	}
+}
+
+// XIDs of one code that differ in what they ask for, or in the link, are no repeats of each other.
+func TestDifferentWordsAreNoRepeats(t *testing.T) {
+	for code, details := range map[int64][2]string{
+		154: {"from 0x0 (None) to 0x4 (Drain and Reset)", "from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)"},
+		145: {"RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", "RLW_SRC_TRACK Fatal XC1 i0 Link 03 (0x1)"},
+		160: {"channel 1", "channel 2, Node Reboot Required"},
+	} {
+		a, b := xidOn("a", code), xidOn("a", code)
+		a.Detail, b.Detail = details[0], details[1]
+		first, _ := keyOf(&a)
+		second, _ := keyOf(&b)
+		assert.NotEqual(t, first, second, "%d", code)
 	}
 }
 

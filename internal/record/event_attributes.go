@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,18 @@ func (a attributes) double(name string, value gpu.Opt[float64]) {
 func (a attributes) int(name string, value gpu.Opt[int64]) {
 	if v, ok := value.Get(); ok {
 		a.PutInt(name, v)
+	}
+}
+
+func (a attributes) bool(name string, value gpu.Opt[bool]) {
+	if v, ok := value.Get(); ok {
+		a.PutBool(name, v)
+	}
+}
+
+func (a attributes) link(number gpu.Opt[int64]) {
+	if n, ok := number.Get(); ok {
+		a.PutStr("hw.gpu.interconnect.link", strconv.FormatInt(n, 10))
 	}
 }
 

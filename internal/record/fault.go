@@ -5,6 +5,7 @@ package record
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,6 +51,10 @@ var (
 	ringTimeout  = fault{faultError, "restart_app", "restart the application"}
 	ringRecovery = fault{faultWarn, "restart_app", "restart the application"}
 	lost         = fault{faultFatal, "restart_bm", "restart the node"}
+	switchFaults = [gpu.NumErrorClasses]fault{
+		gpu.ClassNonFatal: {faultWarn, "check_fabric", ""},
+		gpu.ClassFatal:    {faultError, "check_fabric", "check the fabric manager of the node, and end what uses the switch"},
+	}
 )
 
 // faultOf returns what the record of an event says, and whether it is a fault other than an XID.
@@ -71,6 +76,8 @@ func faultOf(e *gpu.Event) (fault, bool) {
 		return ringTimeout, true
 	case e.Type == gpu.EventLost:
 		return lost, true
+	case e.Type == gpu.EventSwitchError:
+		return switchFaults[e.Class], true
 	default:
 		return fault{}, false
 	}
@@ -88,6 +95,11 @@ func setFault(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventPCIeError:
 		a.text("error.type", errorClasses[e.Class])
 		a.text("hw.gpu.pcie.layer", strings.ToLower(e.Part))
+		a.text("hw.gpu.pcie.address", e.PCIAddress)
+	case gpu.EventSwitchError:
+		a.text("error.type", strconv.FormatInt(e.XID, 10))
+		a.PutBool("hw.gpu.interconnect.fatal", e.Class == gpu.ClassFatal)
+		a.link(e.Link)
 		a.text("hw.gpu.pcie.address", e.PCIAddress)
 	case gpu.EventBadPages:
 		a.int("hw.gpu.bad_page.count", e.Errors)
@@ -141,6 +153,8 @@ func whatText(e *gpu.Event) string {
 		return what
 	case gpu.EventPCIeError:
 		return strings.ReplaceAll(errorClasses[e.Class], "_", "-") + " PCI Express error"
+	case gpu.EventSwitchError:
+		return fmt.Sprintf("%s error (SXid %d)", strings.ReplaceAll(errorClasses[e.Class], "_", "-"), e.XID)
 	case gpu.EventReset:
 		return "GPU reset " + resetStates[e.Reset].String()
 	case gpu.EventRingTimeout:

@@ -17,16 +17,20 @@ import (
 func setXID(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	entry, _ := xid.Lookup(e.XID)
-	action := entry.ActionFor(e.Detail)
+	reading := entry.Read(e.Detail)
 	a.text("error.type", strconv.FormatInt(e.XID, 10))
 	a.PutInt("hw.gpu.xid", e.XID)
 	a.text("hw.gpu.xid_name", entry.Name)
-	a.text("hw.gpu.recommended_action", action.Name)
+	a.text("hw.gpu.recommended_action", reading.Action.Name)
+	a.text("hw.gpu.recovery.action", recoveryAction(reading.Recovery, reading.RecoveryWord))
+	a.link(reading.Link)
+	a.bool("hw.gpu.interconnect.fatal", reading.Fatal)
+	a.bool("hw.gpu.interconnect.injected", reading.Injected)
 	a.repeats(e)
 	a.namedProcess(e.Process)
 	a.containers(e)
 	if e.Message == "" {
-		record.Body().SetStr(xidText(e, entry.Meaning, action.Advice))
+		record.Body().SetStr(xidText(e, entry.Meaning, reading.Action.Advice))
 	}
 }
 
