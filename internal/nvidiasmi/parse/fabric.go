@@ -17,7 +17,7 @@ type fabric struct {
 	clique, cluster string
 }
 
-// noCluster is the UUID of the cluster of a GPU that belongs to none, such as that of a single machine.
+// noCluster is the UUID of the cluster of a GPU without a cluster, such as the GPU of a single machine.
 const noCluster = "00000000-0000-0000-0000-000000000000"
 
 // addFabric adds the fabric. Status, clique, cluster and health mean something only once the registration is complete, and the last three if it
@@ -83,7 +83,7 @@ func setFabricState(b *builder, printed []byte) bool {
 	return ok
 }
 
-// setFabricStatus reads the result of the registration: Success, or the message of an error. It is no error of the query.
+// setFabricStatus reads the result of the registration: Success, or the message of an error. It is not an error of the query.
 func setFabricStatus(b *builder, printed []byte) bool {
 	if reasonOf(printed) != reasonAbsent {
 		b.parts.fabric.status = quoted(inBrackets(printed))

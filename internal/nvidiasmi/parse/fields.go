@@ -12,11 +12,11 @@ import (
 
 // Field is a quantity of a GPU that is read: from a column of --query-gpu, from elements of -q -x, or from both.
 type Field struct {
-	// Names are the spellings by which the column can be asked for, the newest first. The heading has the tool's own.
+	// Names are the names under which the column can be queried, the newest first. The heading has the tool's own.
 	Names []string
-	// Groups are the quantities to which the column belongs. It is zero for a column that is always asked for.
+	// Groups are the quantities to which the column belongs. It is zero for a column that is always queried.
 	Groups gpu.Group
-	// Basic is true where every version since driver 384 has the field, by its last name.
+	// Basic is true if every version since driver 384 has the field, by its last name.
 	Basic bool
 
 	quantity string   // in messages
@@ -24,11 +24,11 @@ type Field struct {
 	set      setter
 }
 
-// allFields are all quantities. Columns are asked for in this order. The GPU's name is the last one, as it is the only text that may contain a comma.
+// allFields are all quantities. Columns are queried in this order. The GPU's name is the last one, as it is the only text that may contain a comma.
 var allFields = slices.Concat(identityFields(), utilizationFields(), thermalFields(), clockFields(), pcieFields(), healthFields(), eccFields(), fabricFields(),
 	modeFields(), sessionFields(), []Field{basic("name gpu_name", 0, "product_name", textOf(func(b *builder) *string { return &b.gpu.Device.Model }))})
 
-// Fields returns the columns that are read, in the order in which to ask for them.
+// Fields returns the columns that are read, in the order in which to query them.
 func Fields() []Field {
 	return slices.DeleteFunc(slices.Clone(allFields), func(f Field) bool { return len(f.Names) == 0 })
 }
@@ -58,7 +58,7 @@ func (f Field) called(quantity string) Field {
 	return f
 }
 
-// read stores a printed value, or notes the text in its place.
+// read stores a printed value, or notes the text that replaces it.
 func (f *Field) read(b *builder, printed []byte) {
 	if !f.set(b, printed) {
 		b.note(f.quantity, printed)

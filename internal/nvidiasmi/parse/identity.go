@@ -65,7 +65,7 @@ func setDriver(b *builder, printed []byte) bool {
 	return true
 }
 
-// setKernelDriver takes the driver version from its newer name, where the old one did not print it.
+// setKernelDriver takes the driver version from its newer name, if the old one did not print it.
 func setKernelDriver(b *builder, printed []byte) bool {
 	return b.listing.DriverVersion != "" || setDriver(b, printed)
 }
@@ -140,8 +140,7 @@ func setMinor(b *builder, printed []byte) bool {
 	return false
 }
 
-// setUnreachable reads the message that stands in the place of a GPU that cannot be reached. The place, often all that is
-// known, identifies the GPU.
+// setUnreachable reads the message that replaces a GPU that cannot be reached. The place, often all that is known, identifies the GPU.
 func setUnreachable(b *builder, printed []byte) bool {
 	u, ok := unreachable(printed)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// modeFields returns the modes, and the licence of a virtual GPU. The modes of MIG and ECC are always asked for, or with the errors.
+// modeFields returns the modes, and the licence of a virtual GPU. The modes of MIG and ECC are always queried, or with the errors.
 func modeFields() []Field {
 	const modes = gpu.GroupModes
 	return []Field{

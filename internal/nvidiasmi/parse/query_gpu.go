@@ -40,9 +40,8 @@ func (b *builder) readRows(data []byte, asked []string, end func()) (found bool,
 	})
 }
 
-// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is the columns in the
-// order in which they were asked for. Complete is false where a row could not be read; Dropped counts such rows. found is
-// false where the output contains no table.
+// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is the queried columns in order.
+// Complete is false if a row could not be read; Dropped counts such rows. found is false if the output contains no table.
 func QueryGPU(data []byte, asked []string) (listing *Listing, found bool) {
 	b := builder{listing: &Listing{}}
 	found, bad := b.readRows(data, asked, b.end)
@@ -52,7 +51,7 @@ func QueryGPU(data []byte, asked []string) (listing *Listing, found bool) {
 }
 
 // RemappedRows reads the output of --query-remapped-rows=… --format=csv and completes the GPUs of a listing, which it finds by their UUID.
-// found is false where the output contains no table.
+// found is false if the output contains no table.
 func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
 	gpus := map[string]*GPU{}
 	for i := range listing.GPUs {

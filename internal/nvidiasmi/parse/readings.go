@@ -40,8 +40,8 @@ func utilizationFields() []Field {
 // thermalFields returns temperature, power, voltage and fans.
 //
 // gpu_temp_tlimit is how many degrees are left until the driver slows the GPU down (NVML: the distance to the nearest slowdown threshold). The
-// *_tlimit_threshold elements are points on that same scale, most of them negative, and no temperatures. gpu_temp_max_tlimit_threshold is where
-// the GPU shuts down. Of the memory's own scale the tool prints a point alone (gpu_temp_max_mem_tlimit_threshold), and not what is left.
+// *_tlimit_threshold elements are points on that same scale, most of them negative, and not temperatures. At gpu_temp_max_tlimit_threshold the
+// GPU shuts down. Of the memory's own scale the tool prints only a point (gpu_temp_max_mem_tlimit_threshold), and not what is left.
 //
 // The power of the memory is a part of the GPU's. The limits of the module are not read.
 func thermalFields() []Field {
@@ -140,8 +140,8 @@ func clockFields() []Field {
 var throttleReasons = []struct {
 	reason  gpu.ThrottleReason
 	active  string // its name
-	counter string // the name of its counter, which is empty where there is none
-	short   string // shortened name of the counter, where XML has one
+	counter string // the name of its counter, which is empty if there is no counter
+	short   string // shortened name of the counter, if XML has one
 }{
 	{gpu.ThrottleSWPowerCap, "sw_power_cap", "sw_power_cap", ""},
 	{gpu.ThrottleHWSlowdown, "hw_slowdown", "", ""},

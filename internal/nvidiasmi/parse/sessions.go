@@ -5,7 +5,7 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// sessionFields returns the sessions of the encoder and of the capture of the frame buffer, of which there is no column. The tool prints the
+// sessionFields returns the sessions of the encoder and of the capture of the frame buffer, which has no columns. The tool prints the
 // latency in microseconds without the unit.
 func sessionFields() []Field {
 	encoder := func(b *builder) *gpu.Sessions { return &device(b).Encoder }
@@ -36,7 +36,7 @@ func sessionFields() []Field {
 // maxSessionValue is more than any frame rate, and than any latency in seconds.
 const maxSessionValue = 1e9
 
-// dropMeansOfNothing removes the means of sessions where there is no session. The tool prints 0 for them.
+// dropMeansOfNothing removes the means of sessions if there is no session. The tool prints 0 for them.
 func dropMeansOfNothing(d *gpu.Device) {
 	for _, s := range []*gpu.Sessions{&d.Encoder, &d.FrameBuffer} {
 		if s.Count == gpu.Some(int64(0)) {

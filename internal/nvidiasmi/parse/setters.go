@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// setter stores a printed value where it belongs. It returns false for a text that is not a value of the quantity.
+// setter stores a printed value. It returns false for a text that is not a value of the quantity.
 type setter func(b *builder, printed []byte) bool
 
 func device(b *builder) *gpu.Device { return &b.gpu.Device }
@@ -44,7 +44,7 @@ func counterOf(to func(*builder) *gpu.Counter[int64]) setter {
 	}
 }
 
-// textOf returns a setter of a text. A reason in its place leaves the text empty.
+// textOf returns a setter of a text. A reason instead of the text leaves it empty.
 func textOf(to func(*builder) *string) setter {
 	return func(b *builder, printed []byte) bool {
 		v, ok := freeText(printed)
@@ -75,7 +75,7 @@ func both(first, second setter) setter {
 }
 
 // boundedOf returns a setter of a number that is plausible from low to high only. A number outside of these bounds is what
-// a driver has in the place of a value, or uninitialised memory of the tool.
+// a driver has instead of a value, or uninitialised memory of the tool.
 func boundedOf(units []unit, low, high float64, to func(*builder) *gpu.Opt[float64]) setter {
 	return valueOf(func(printed []byte) (float64, bool) {
 		v, ok := number(printed, units)
@@ -91,14 +91,14 @@ func unlessZero(units []unit, set setter) setter {
 	}
 }
 
-// watts returns a setter of the power of a GPU or its module. Where the driver has no power limit, nvidia-smi 535 prints
-// uninitialised memory, such as half a megawatt, or three.
+// watts returns a setter of the power of a GPU or its module. If the driver has no power limit, nvidia-smi 535 prints uninitialised memory,
+// such as half a megawatt, or three.
 func watts(to func(*builder) *gpu.Opt[float64]) setter { return boundedOf(unitWatts, 0, 60_000, to) }
 
 // powerLimit returns a setter of a power limit. Zero is uninitialised memory of the tool, too: no GPU runs within it.
 func powerLimit(to func(*builder) *gpu.Opt[float64]) setter { return unlessZero(unitWatts, watts(to)) }
 
-// fraction returns a setter of a fraction of the time. More than 1 is no measurement.
+// fraction returns a setter of a fraction of the time. A value above 1 is invalid.
 func fraction(to func(*builder) *gpu.Opt[float64]) setter { return boundedOf(unitFraction, 0, 1, to) }
 
 func celsius(to func(*builder) *gpu.Opt[float64]) setter {

@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// xmlRoot contains every element that is read, by name and place: the same name means different things in different places.
-// Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
+// xmlRoot contains every element that is read, by name and place: the same name means different things in different places. If drivers
+// renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
 var xmlRoot = func() *element {
 	root := &element{children: map[string]*element{}}
 	log := root.at("nvidia_smi_log")
@@ -43,7 +43,7 @@ var xmlRoot = func() *element {
 	return root
 }()
 
-// addMIGDevice has a MIG device read. The tool prints only two kinds of values that change: its memory and its errors.
+// addMIGDevice adds the elements of a MIG device. The tool prints only two kinds of values that change: its memory and its errors.
 func addMIGDevice(e *element) {
 	number := func(to func(*MIGDevice) *gpu.Opt[int64]) setter {
 		return integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return to(&b.migDevice) })
@@ -75,8 +75,8 @@ func addMIGDevice(e *element) {
 	})
 }
 
-// addProcesses has the processes of a GPU read, which are of a type unless the tool prints another. The element is empty where there is none. A
-// text in it is a reason.
+// addProcesses adds the elements of processes, which are of a type unless the tool prints another. The element is empty if there is no
+// process. A text in it is a reason.
 func addProcesses(e *element, of gpu.ProcessType) {
 	e.field = &Field{quantity: "processes", set: func(b *builder, printed []byte) bool {
 		b.gpu.ProcessesRead = len(printed) == 0
