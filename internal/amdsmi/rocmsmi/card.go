@@ -140,14 +140,7 @@ func (c *card) readings(d *gpu.Device) {
 	c.pcie(d)
 
 	// A fan that stands still is not printed, and neither is one that does not exist.
-	fan := gpu.Fan{
-		Location: "fan0",
-		Ratio:    smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"),
-		Speed:    smitext.Whole(smitext.Quantity(c.value("fan rpm"), smitext.Revolutions, "RPM")),
-	}
-	if fan.Ratio.Known() || fan.Speed.Known() {
-		d.Fans = []gpu.Fan{fan}
-	}
+	d.Fans = smitext.Fans(c.value("fan speed (%)"), c.value("fan rpm"))
 	if v := smitext.Quantity(c.value("voltage (mv)"), smitext.Volts, "mV"); v.Known() {
 		d.Voltage = []gpu.SensorValue{{Location: "gfx", Value: v}}
 	}
