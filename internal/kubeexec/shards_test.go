@@ -118,7 +118,7 @@ func TestShards(t *testing.T) {
 		replicas := []*collector{collect(t, store, machines, nodes), collect(t, store, machines, nodes), collect(t, store, machines, nodes)}
 		time.Sleep(2 * interval)
 		steady := time.Now()
-		time.Sleep(4*interval + time.Second) // a read may begin a little late
+		time.Sleep(4*interval + time.Second) // a read may start a little late
 		least, most := reads(machines, nodes, steady, steady.Add(4*interval))
 		assert.InDelta(t, 4, least, 1)
 		assert.InDelta(t, 4, most, 1, "none twice")

@@ -24,11 +24,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// spdyKeep is how long SPDY is tried first in a namespace where only SPDY works.
+// spdyKeep is how long SPDY is tried first in a namespace in which only SPDY works.
 const spdyKeep = 10 * time.Minute
 
-// Client runs commands through the API server of one cluster: over a WebSocket, or over SPDY where that is refused, as by an
-// API server before 1.30, by a proxy, or where only create is granted on pods/exec.
+// Client runs commands through the API server of one cluster: over a WebSocket, or over SPDY if that is refused, as by an API server before
+// 1.30, by a proxy, or if only create is granted on pods/exec.
 //
 // It does not use client-go's executors: they leave goroutines behind when an exec is cut off, wait without a bound for the
 // answer to a SPDY upgrade, and drop Retry-After.

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// failed returns the failure of an exec. began: the connection to the container was made. A cancelled exec fails for no reason.
+// failed returns the failure of an exec. began: the connection to the container was made. A cancelled exec has no failure.
 func failed(in Container, began bool, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)

@@ -49,7 +49,7 @@ func (o *Output) next() {
 	}
 }
 
-// restart drops the output of the last exec, and prepares for another one in its place.
+// restart drops the output of the last exec, and prepares for another one that replaces it.
 func (o *Output) restart() {
 	o.stdout.data, o.stderr.data = nil, nil
 	o.next()

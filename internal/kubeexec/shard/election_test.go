@@ -109,7 +109,7 @@ func TestElectionPassive(t *testing.T) {
 	})
 }
 
-// A replica that cannot reach the API server stops before another begins, and reads again when it can.
+// A replica that cannot reach the API server stops before another starts, and reads again when it can.
 func TestElectionPartition(t *testing.T) {
 	for name, fail := range map[string]shardtest.Trouble{
 		"refused": {Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)},

@@ -50,7 +50,7 @@ func New(settings Settings) *Fleet {
 	}
 }
 
-// Start begins to look for silent nodes and to tell subscribers of changes, until Shutdown.
+// Start starts to look for silent nodes and to notify subscribers of changes, until Shutdown.
 func (f *Fleet) Start() {
 	f.stopped.Go(func() {
 		ticker := time.NewTicker(tick)
@@ -64,13 +64,13 @@ func (f *Fleet) Start() {
 			}
 			if generation := f.sweep(); generation != notified {
 				notified = generation
-				f.subscribers.tell(generation)
+				f.subscribers.notify(generation)
 			}
 		}
 	})
 }
 
-// Shutdown ends what Start began. It must be called once.
+// Shutdown ends what Start started. It must be called once.
 func (f *Fleet) Shutdown() {
 	close(f.stop)
 	f.stopped.Wait()
@@ -238,7 +238,7 @@ func (f *Fleet) Events() []view.Event {
 	return f.events.newest()
 }
 
-// Tiles returns what changed after a generation; all tiles where that is too long ago, or 0.
+// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
 func (f *Fleet) Tiles(since uint64) view.Tiles {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -64,7 +64,7 @@ func TestHistory(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// What was not read is null. A metric that a GPU never had has no points. A counter that starts again is no negative rate.
+// A value that was not read is null. A metric that a GPU never had has no points. A counter that starts again produces no negative rate.
 func TestHistoryGaps(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 1, 0)

@@ -12,8 +12,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// violations returns what must never be, whatever was sent: a GPU that is shown twice, something without bound, numbers that JSON does not
-// have, and tiles that are not those of the GPUs.
+// violations returns the violated invariants, for any messages: a GPU that is shown twice, something without bound, numbers that JSON does
+// not have, and tiles that differ from the GPUs.
 func violations(f *Fleet) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/series"
 )
 
-// machine is a node that sends what the receiver would send of it: the points, and the ends of those that are no longer there.
+// machine is a node that sends what the receiver would send of it: the points, and the ends of points that are no longer there.
 type machine struct {
 	gpu.Node
 	recorder *record.Recorder

@@ -109,7 +109,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	assert.Equal(t, again.Snapshot().Nodes, held.Nodes)
 }
 
-// What has ended is no longer shown, at once.
+// An ended series is no longer shown, immediately.
 func TestEndedSeries(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 2)
@@ -242,7 +242,7 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// A clock that was ahead and is right again costs nothing, however long it was ahead.
+// A clock that was ahead and is correct again costs nothing, no matter how long it was ahead.
 func TestClockWasAhead(t *testing.T) {
 	for _, messages := range []int{1, 5} {
 		f, w := newTestFleet(Settings{})

@@ -154,7 +154,7 @@ func TestTwoCollectorsOfDifferentClocks(t *testing.T) {
 	assert.Equal(t, view.Live, onlyNode(t, f).State)
 }
 
-// Where a pipeline dropped all resources, hw.gpu.info names the node of a GPU.
+// If a pipeline dropped all resources, hw.gpu.info names the node of a GPU.
 func TestWithoutResources(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 1)

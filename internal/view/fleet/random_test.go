@@ -154,7 +154,7 @@ func (w *world) setClock() string {
 	return fmt.Sprint(n.Host.NodeName, " ", n.skew)
 }
 
-// restart begins a new collector, which ends nothing that the old one sent.
+// restart starts a new collector, which ends nothing that the old one sent.
 func (n *worldNode) restart() {
 	fresh := newMachine("x", 0, 0)
 	fresh.Host = n.Host

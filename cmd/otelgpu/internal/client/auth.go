@@ -34,7 +34,7 @@ func FromFile(path string) Secret {
 	}
 }
 
-// Fixed is a secret that is known already, with the name of where it was found.
+// Fixed is a known secret, with the name of its origin.
 func Fixed(secret, where string) Secret {
 	return func() (string, error) { return valid(strings.TrimSpace(secret), where) }
 }

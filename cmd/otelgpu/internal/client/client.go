@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// DefaultServer is where gpu_view listens unless it is configured otherwise.
+// DefaultServer is the address of gpu_view unless it is configured otherwise.
 const DefaultServer = "http://127.0.0.1:9410"
 
 const (
@@ -33,7 +33,7 @@ const (
 	defaultTimeout = 10 * time.Second
 )
 
-// Settings say where the server is and how to talk to it.
+// Settings are the address of the server and how to connect to it.
 type Settings struct {
 	Server    string         // the URL; a path before /api is kept
 	Authorize Authorize      // nil: requests carry no credentials
@@ -49,7 +49,7 @@ type Client struct {
 	timeout   time.Duration
 }
 
-// New returns a client. It fails where the URL is none.
+// New returns a client. It fails if the URL is invalid.
 func New(s Settings) (*Client, error) {
 	server, err := parseServer(s.Server)
 	if err != nil {

@@ -64,7 +64,7 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, limit 
 	return all, err
 }
 
-// pages asks for pages until there is no next, or enough entries are there. Each call of read returns the number of entries so far, and the
+// pages requests pages until there is no next, or there are enough entries. Each call of read returns the number of entries so far, and the
 // next page's cursor.
 func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, string, error)) error {
 	asked := maps.Clone(query)

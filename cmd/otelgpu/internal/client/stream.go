@@ -44,7 +44,7 @@ func (c *Client) Stream(ctx context.Context, changed func()) error {
 	return c.cause(ctx, c.broken(err))
 }
 
-// cause returns why the stream was ended, where this program ended it.
+// cause returns why the stream was ended, if this program ended it.
 func (c *Client) cause(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return &Failure{What: fmt.Sprintf("%s: %v", c.server, errSilent), Do: "check the network"}

@@ -47,7 +47,7 @@ func lastLines(log string) string {
 	return strings.Join(lines[max(0, len(lines)-mostLines):], "\n")
 }
 
-// readEnd returns at most the last MiB of a file, nothing where it cannot be read.
+// readEnd returns at most the last MiB of a file, or nothing if it cannot be read.
 func readEnd(path string) string {
 	f, err := os.Open(path) //nolint:gosec // a developer's own command line
 	if err != nil {

@@ -15,7 +15,7 @@ const mostCells = 128
 // Width is the number of cells that a text takes in a terminal.
 func Width(text string) int { return displaywidth.String(text) }
 
-// Fit makes a text exactly this wide: it cuts it with an ellipsis, or fills it with spaces, before it where it is aligned to the right.
+// Fit makes a text exactly this wide: it cuts it with an ellipsis, or fills it with spaces, before it if it is aligned to the right.
 func Fit(text string, width int, right bool) string {
 	have := Width(text)
 	if have > width {

@@ -20,7 +20,7 @@ const maxDeviceNodes = 1000
 func deviceNodes() []deviceNode {
 	var nodes []deviceNode
 	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/kfd", "/dev/dri/card*", "/dev/dri/renderD*"} {
-		paths, _ := filepath.Glob(pattern) // the patterns are right
+		paths, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, path := range paths {
 			info, err := os.Lstat(path)
 			if err != nil || info.IsDir() {

@@ -25,7 +25,7 @@ type Options struct {
 	Tool string
 }
 
-// Examine finds out what can be read. Where the time of ctx is over, the report says so and has what was found by then. An error means that
+// Examine diagnoses what can be read. If the time of ctx is over, the report says so and has what was found by then. An error means that
 // the configuration cannot be read at all, or that ctx was cancelled.
 func Examine(ctx context.Context, options Options) (*Report, error) {
 	all := defaults()

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor finds out what a configuration of the collector can read here, what not, and why. It reads by the sources of the
-// receiver, and nothing in another way.
+// Package doctor diagnoses what a configuration of the collector can read here, what it cannot read, and why. It reads only through the
+// sources of the receiver.
 //
 //	report.go, text.go      what is found, and how it is printed
 //	doctor.go               one examination

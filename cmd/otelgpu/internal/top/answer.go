@@ -25,7 +25,7 @@ type question struct {
 type answer struct {
 	question question
 	at       time.Time
-	err      error // why there is none
+	err      error // why the answer is missing
 
 	summary *view.Summary
 	table   table
@@ -67,7 +67,7 @@ func summary(ctx context.Context, c *client.Client, s scope) (*view.Summary, err
 // mostReasons is how many sources are named.
 const mostReasons = 3
 
-// failing names the sources that cannot read, and where.
+// failing names the sources that cannot read, with their nodes.
 func failing(info *view.Info) []string {
 	var all []string
 	for _, s := range info.Sources {

@@ -26,7 +26,7 @@ const (
 type pane struct {
 	name    string
 	columns []heading
-	order   order // with which it begins
+	order   order // with which it starts
 	load    func(context.Context, *client.Client, scope, order) (table, error)
 }
 
@@ -73,7 +73,7 @@ type table struct {
 	note    string // about what is missing
 }
 
-// row is one line. Its cluster and node are where Enter leads.
+// row is one line. Enter leads to its cluster and node.
 type row struct {
 	key   string
 	place scope
