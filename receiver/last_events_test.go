@@ -182,9 +182,9 @@ func TestSourceHangsWhenAskedForLastEvents(t *testing.T) {
 		for _, s := range r.sources() { // found, without a wake-up
 			s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 		}
-		began := time.Now()
+		start := time.Now()
 		require.NoError(t, m.Shutdown(t.Context()))
-		assert.LessOrEqual(t, time.Since(began), waits.read)
+		assert.LessOrEqual(t, time.Since(start), waits.read)
 		assert.Len(t, records(r.logs), 1)
 		assert.NotEmpty(t, r.messages("Read did not end before the shutdown"))
 		require.NoError(t, l.Shutdown(t.Context()))

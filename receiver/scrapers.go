@@ -97,7 +97,7 @@ var scraperKinds = map[string]scraperKind{
 // once in a cluster and never beside the scrapers of a machine.
 const clusterKey = "kubernetes_cluster"
 
-// fleetKey is the scraper that reads nodes from outside, on a schedule of its own.
+// fleetKey is the scraper that reads nodes without an agent, on a schedule of its own.
 const fleetKey = "kubernetes_exec"
 
 func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }

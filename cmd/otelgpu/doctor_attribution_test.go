@@ -72,8 +72,8 @@ func TestDoctorKubeletAndExporter(t *testing.T) {
 
 	kubelet.Start()
 	found := missing
-	for began := time.Now(); found.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
-		require.Less(t, time.Since(began), time.Minute, found.Found)
+	for start := time.Now(); found.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
+		require.Less(t, time.Since(start), time.Minute, found.Found)
 		r = report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json")))
 		found = check(t, r, "gpu: attribution", "kubelet")
 	}

@@ -54,10 +54,10 @@ func (c *cluster) podsError(target int, err error) error {
 	return c.wrap(err)
 }
 
-// reportState reports whether the cluster can be read, when that changes and when it is due. began is the start of the cluster's lists.
-func (c *cluster) reportState(ctx context.Context, began time.Time, due bool) {
+// reportState reports whether the cluster can be read, when that changes and when it is due. start is the start of the cluster's lists.
+func (c *cluster) reportState(ctx context.Context, start time.Time, due bool) {
 	now := c.now()
-	failure, known := c.failure(now.Sub(began))
+	failure, known := c.failure(now.Sub(start))
 	if !known || ctx.Err() != nil {
 		return
 	}

@@ -25,7 +25,7 @@ type NodeStats struct {
 }
 
 // note notes the end of a read. A read without an answer is neither a success nor a reason for a back-off: its GPUs are sent.
-func (s *NodeStats) note(began time.Time, took time.Duration, read *gpu.Node, err error) {
+func (s *NodeStats) note(start time.Time, took time.Duration, read *gpu.Node, err error) {
 	good := err == nil && read.Failure == nil
 	s.Read, s.Success, s.Duration, s.GPUs = true, good, took, 0
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *NodeStats) note(began time.Time, took time.Duration, read *gpu.Node, er
 	}
 	s.Failures = 0
 	if good {
-		s.LastGood = began
+		s.LastGood = start
 		visible, _ := read.Presence[gpu.Visible].Get()
 		s.GPUs = int(visible)
 	}

@@ -93,10 +93,10 @@ func (c *cluster) run(ctx context.Context) {
 	defer ticker.Stop()
 	first := time.NewTimer(firstReport)
 	defer first.Stop()
-	began, due := c.now(), false
+	start, due := c.now(), false
 	for {
 		c.reconcile(ctx)
-		c.reportState(ctx, began, due)
+		c.reportState(ctx, start, due)
 		due = false
 		select {
 		case <-ctx.Done():

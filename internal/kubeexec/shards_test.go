@@ -31,7 +31,7 @@ type collector struct {
 	leases *shardtest.Client
 	cancel context.CancelFunc
 	ended  chan struct{}
-	kept   atomic.Int64 // nodes still being read when their shard was given away
+	kept   atomic.Int64 // nodes still being read when their shard was released
 	hang   atomic.Bool  // results are not taken before stuck is closed
 	stuck  chan struct{}
 }

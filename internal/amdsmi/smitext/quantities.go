@@ -143,7 +143,7 @@ func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 	return gpu.Total(i)
 }
 
-// Mean returns the mean of the known values of a list, such as those of several engines of one kind.
+// Mean returns the mean of the known values of a list, such as the values of several engines of one kind.
 func Mean(values []any, d Dimension, unitless string) gpu.Opt[float64] {
 	var sum float64
 	n := 0

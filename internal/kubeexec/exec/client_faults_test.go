@@ -135,11 +135,11 @@ func TestExecCutOff(t *testing.T) {
 						if !cancelled {
 							assert.Equal(t, gpu.FailureTimeout, gpu.FailureOf(err).Reason)
 						}
-						if frozen || out.began || wait > time.Minute {
+						if frozen || out.started || wait > time.Minute {
 							break
 						}
 					}
-					assert.Equal(t, !frozen, out.began)
+					assert.Equal(t, !frozen, out.started)
 				})
 			}
 		}

@@ -19,14 +19,14 @@ import (
 // 0), and process ids with a point between them. Its output, from proc(5):
 //
 //	<separator> b
-//	<boot time in seconds>, where it was wanted
+//	<boot time in seconds>, if it was wanted
 //	<separator> <pid>
 //	…stat…
 //	<separator> c
 //	…cgroup…
 //
 // and so on, and at last "<separator> e". The first process is always number 2: in the machine's own PID namespace it is a
-// thread of the kernel, in another one any process or none. The script needs only sh; where there is a timeout it runs under
+// thread of the kernel, in another one any process or none. The script needs only sh; if there is a timeout it runs under
 // it, for the same reason as batchScript.
 const processScript = `f='` + processBody + `'
 command -v timeout>/dev/null&&exec timeout -s KILL 5 sh -c "$f" "$0" "$@"

@@ -244,14 +244,14 @@ func (e *Election) admit(shard int) (may, takes bool) {
 }
 
 // settle notes the result of a write of a shard's Lease.
-func (e *Election) settle(shard int, takes bool, began time.Time, err error) {
+func (e *Election) settle(shard int, takes bool, start time.Time, err error) {
 	e.mu.Lock()
 	g := &e.grants[shard]
 	if takes {
 		e.pending--
 	}
 	if err == nil {
-		g.renewed = began
+		g.renewed = start
 		g.held = g.held || takes
 	}
 	e.mu.Unlock()

@@ -159,9 +159,9 @@ func TestElectionEnd(t *testing.T) {
 		g.watch(10 * time.Second)
 		p.client.Set(shardtest.Trouble{Hang: true})
 		time.Sleep(time.Second)
-		began := time.Now()
+		start := time.Now()
 		g.end()
-		assert.LessOrEqual(t, time.Since(began), CloseWait+100*time.Millisecond)
+		assert.LessOrEqual(t, time.Since(start), CloseWait+100*time.Millisecond)
 		close(p.lost)
 		var lost []int
 		for shard := range p.lost {

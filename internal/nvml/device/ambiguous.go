@@ -16,15 +16,15 @@ type ambiguous struct {
 	proven    bool
 }
 
-// leastTime is the least throttle time, in nanoseconds, that can prove itself one.
-const leastTime = 1_000_000_000
+// minTime is the least throttle time, in nanoseconds, that can prove itself one.
+const minTime = 1_000_000_000
 
 // isTime takes note of an answer, and reports whether the field is known to be a time.
 func (a *ambiguous) isTime(kind uint32, v library.Value) bool {
 	if kind != library.TypeUnsignedLongLong {
 		return false
 	}
-	a.proven = a.proven || a.seen && a.last >= leastTime && v.Unsigned > a.last
+	a.proven = a.proven || a.seen && a.last >= minTime && v.Unsigned > a.last
 	a.seen, a.last = true, v.Unsigned
 	return a.proven
 }

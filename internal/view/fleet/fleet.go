@@ -22,7 +22,7 @@ const tick = time.Second
 // Fleet is what is known of all GPUs. All methods are safe for concurrent use. It is a [view.Reader].
 type Fleet struct {
 	settings    Settings
-	began       time.Time
+	start       time.Time
 	subscribers subscribers
 	stop        chan struct{}
 	stopped     sync.WaitGroup
@@ -42,10 +42,10 @@ var _ view.Reader = (*Fleet)(nil)
 // New returns a Fleet that knows nothing.
 func New(settings Settings) *Fleet {
 	settings = settings.withDefaults()
-	began := settings.Now()
-	generation := uint64(began.UnixMicro()) // so that no generation of an earlier run seems to be known
+	start := settings.Now()
+	generation := uint64(start.UnixMicro()) // so that no generation of an earlier run seems to be known
 	return &Fleet{
-		settings: settings, began: began, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
+		settings: settings, start: start, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
 		pasts: pasts{keep: settings.HistoryFor, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
 	}
 }
@@ -260,6 +260,6 @@ func (f *Fleet) Dropped() map[string]uint64 {
 }
 
 // now is the time since the start, which no change of the clock touches.
-func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.began) }
+func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.start) }
 
-func (f *Fleet) at(seen time.Duration) time.Time { return f.began.Add(seen) }
+func (f *Fleet) at(seen time.Duration) time.Time { return f.start.Add(seen) }

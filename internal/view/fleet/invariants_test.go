@@ -35,7 +35,7 @@ func violations(f *Fleet) []string {
 				add("%s of %s says that it is of %s", g.ID, n.Name, g.Node)
 			}
 			for _, metric := range f.HistoryMetrics() {
-				history, ok := f.History(g.ID, metric, began.AddDate(-1000, 0, 0))
+				history, ok := f.History(g.ID, metric, start.AddDate(-1000, 0, 0))
 				if _, err := json.Marshal(history); err != nil || !ok || len(history.Points) > 3*mostPoints {
 					add("the history of %s: %v, %d points, %v", g.ID, ok, len(history.Points), err)
 				}

@@ -66,12 +66,12 @@ func TestLateMessageOfAnEndedProcess(t *testing.T) {
 	m.Processes = nil
 	f.ConsumeMetrics(m.read(w.now))
 	m.Processes = alone
-	began := m.read(w.now.Add(period))
+	start := m.read(w.now.Add(period))
 	m.Processes = nil
 	ended := m.read(w.now.Add(2 * period))
 	w.pass(2 * period)
 	f.ConsumeMetrics(ended)
-	f.ConsumeMetrics(began)
+	f.ConsumeMetrics(start)
 	assert.Empty(t, onlyNode(t, f).GPUs[0].Processes)
 }
 
@@ -96,7 +96,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	f.ConsumeMetrics(m.read(w.now))
 	held := f.Snapshot()
 	again, _ := newTestFleet(Settings{})
-	again.ConsumeMetrics(newMachine("a", 2, 2).read(began))
+	again.ConsumeMetrics(newMachine("a", 2, 2).read(start))
 	for i := range m.Devices {
 		m.Devices[i].Power.Draw, m.Devices[i].Model = gpu.Some(1.0), "other"
 		m.Devices[i].Errors = nil

@@ -99,7 +99,7 @@ func (c *Client) notAPI(what string) error {
 func (c *Client) refused(answer *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if kind == "application/problem+json" {
-		data, err := io.ReadAll(io.LimitReader(answer.Body, mostProblemBytes))
+		data, err := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
 		if err == nil {
 			if f := problem(data, answer.StatusCode); f != nil {
 				return f

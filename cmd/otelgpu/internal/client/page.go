@@ -27,8 +27,8 @@ const (
 const (
 	// pageSize is how many entries one request asks for.
 	pageSize = 200
-	// mostPages ends a list whose server always names another page.
-	mostPages = 10_000
+	// maxPages ends a list whose server always names another page.
+	maxPages = 10_000
 )
 
 // Entries are the first entries of a list.
@@ -72,7 +72,7 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 		asked = url.Values{}
 	}
 	have := 0
-	for range mostPages {
+	for range maxPages {
 		size := pageSize
 		if limit > 0 {
 			size = min(size, limit-have)

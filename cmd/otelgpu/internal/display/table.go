@@ -9,8 +9,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// mostCells is how wide a column becomes at most.
-const mostCells = 128
+// maxCells is how wide a column becomes at most.
+const maxCells = 128
 
 // Width is the number of cells that a text takes in a terminal.
 func Width(text string) int { return displaywidth.String(text) }
@@ -58,7 +58,7 @@ func Widths(headings []string, rows [][]string) []int {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], min(Width(cell), mostCells))
+			widths[i] = max(widths[i], min(Width(cell), maxCells))
 		}
 	}
 	return widths

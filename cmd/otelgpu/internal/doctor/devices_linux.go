@@ -62,8 +62,8 @@ func (s *Section) addDeviceNodes() {
 		s.add(Note, "device nodes", "/dev has none of a GPU; in a container, the runtime mounts them")
 	}
 	for _, k := range order {
-		named := strings.Join(paths[k][:min(len(paths[k]), mostNamed)], " ")
-		if more := len(paths[k]) - mostNamed; more > 0 {
+		named := strings.Join(paths[k][:min(len(paths[k]), maxNamed)], " ")
+		if more := len(paths[k]) - maxNamed; more > 0 {
 			named += fmt.Sprintf(" and %d more", more)
 		}
 		s.add(Note, "device nodes", fmt.Sprintf("%s: %s %s, %s", named, k.mode, k.owner, k.access))

@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Config are the collector's configurations, as its own --config takes them; none: the scrapers that run by default.
 	Config []string
-	// Compare sets the values of this machine's sources beside those of the vendors' tools.
+	// Compare compares the values of this machine's sources with the values of the vendors' tools.
 	Compare bool
 	// Tool is the path of the tool to compare with; empty: that in the usual places, or in PATH.
 	Tool string

@@ -64,8 +64,8 @@ func summary(ctx context.Context, c *client.Client, s scope) (*view.Summary, err
 	return sums[0], nil
 }
 
-// mostReasons is how many sources are named.
-const mostReasons = 3
+// maxReasons is how many sources are named.
+const maxReasons = 3
 
 // failing names the sources that cannot read, with their nodes.
 func failing(info *view.Info) []string {
@@ -82,8 +82,8 @@ func failing(info *view.Info) []string {
 		}
 		all = append(all, text)
 	}
-	if more := len(all) - mostReasons; more > 0 {
-		all = append(all[:mostReasons], number(more)+" more; otelgpu get nodes lists them")
+	if more := len(all) - maxReasons; more > 0 {
+		all = append(all[:maxReasons], number(more)+" more; otelgpu get nodes lists them")
 	}
 	return all
 }

@@ -104,20 +104,20 @@ func (l *loader) watch(ctx context.Context) {
 		_ = l.client.Stream(ctx, func() { // its end is not an error: polling replaces it
 			if !live {
 				live = true
-				l.tell(ctx, true)
+				l.notify(ctx, true)
 			}
 			l.change()
 		})
 		if live {
 			failures = 0
-			l.tell(ctx, false)
+			l.notify(ctx, false)
 		}
 		failures++
 		l.poll(ctx, streamRetries.Wait(failures))
 	}
 }
 
-func (l *loader) tell(ctx context.Context, live bool) {
+func (l *loader) notify(ctx context.Context, live bool) {
 	select {
 	case l.live <- live:
 	case <-ctx.Done():
