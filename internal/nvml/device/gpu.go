@@ -64,7 +64,7 @@ func (g *GPU) Instances() []*Identity {
 // CountersRestarted notes that the driver's counters have started again, because the GPU was away.
 func (g *GPU) CountersRestarted() { g.restarted.Store(true) }
 
-// TakeNewEpoch reports whether counters of the last read do not continue those of the reads before.
+// TakeNewEpoch reports whether counters of the last read do not continue the counters of the reads before.
 func (g *GPU) TakeNewEpoch() bool {
 	was := g.newEpoch
 	g.newEpoch = false
@@ -230,7 +230,7 @@ func (g *GPU) readPartitions() {
 	if g.partitions.list(&g.device, g.identity.Load()) {
 		// What the GPU can report depends on which instances exist. What keeps us from seeing them stays: it was met on the way.
 		g.Reset(migMode, migMax, library.MIGHandle)
-		g.unlearn()
+		g.reset()
 	}
 }
 
@@ -248,14 +248,14 @@ func (g *GPU) restart() {
 func (g *GPU) forget() {
 	g.partitions.retries = [maxInstances]library.Retry{}
 	g.Reset()
-	g.unlearn()
+	g.reset()
 }
 
-func (g *GPU) unlearn() {
+func (g *GPU) reset() {
 	g.fields = newFieldValues(&g.Calls, g.cfg.Want, g.identity.Load().Info.DriverVersion)
 	g.constants = map[*library.Function]library.Value{}
 	g.partitions.limit = gpu.Opt[int]{}
-	g.quantities.unlearn()
+	g.quantities.reset()
 }
 
 // identify asks what the GPU is. What is not known immediately is as it was.
@@ -272,7 +272,7 @@ func (g *GPU) identify(index int, driver string) library.Code {
 	}
 	g.ask(&identity)
 	if g.Fatal == library.OK {
-		g.become(&identity)
+		g.setIdentity(&identity)
 		g.fields = newFieldValues(&g.Calls, g.cfg.Want, identity.Info.DriverVersion)
 	}
 	return g.Fatal
@@ -284,7 +284,7 @@ func (g *GPU) identifyFurther() {
 		return
 	}
 	if identity := *g.identity.Load(); g.ask(&identity) {
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
@@ -301,11 +301,11 @@ func (g *GPU) rememberFabric(read *gpu.Info) {
 	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
 		identity := *was
 		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
-func (g *GPU) become(identity *Identity) {
+func (g *GPU) setIdentity(identity *Identity) {
 	g.identity.Store(identity)
 	g.partitions.inherit(identity)
 }

@@ -25,7 +25,7 @@ type quantity struct {
 	// retires: it is a count of retired pages, which is useless if the device remaps rows.
 	retires bool
 
-	// symbol names the function that reads it if the device has none of the fields, and call calls it.
+	// symbol names the function that reads it if the device does not have the fields, and call calls it.
 	symbol string
 	call   valueCall
 

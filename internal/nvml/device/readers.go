@@ -109,8 +109,8 @@ func (q *quantities) fetchSamples(dev *device) {
 	}
 }
 
-// unlearn forgets what was learnt of the GPU under another driver or partitioning.
-func (q *quantities) unlearn() {
+// reset forgets what was learnt of the GPU under another driver or partitioning.
+func (q *quantities) reset() {
 	q.throttle = throttle{}
 	q.gpm.drop()
 }
