@@ -50,7 +50,7 @@ func (o *outcome) fault() (gpu.FaultType, string) {
 // knownGPU is a GPU that was seen.
 type knownGPU struct {
 	*device.GPU
-	foundBy finder // the handle that found it last; zero: it let go of it. Guarded by knownGPUs.mu.
+	foundBy finder // the handle that found it last; zero after the release. Guarded by knownGPUs.mu.
 
 	// These belong to the source.
 	epoch uint64       // a new one whenever counters do not continue
