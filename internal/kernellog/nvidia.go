@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	// NVRM: Xid (PCI:0000:9b:00 GPU-I:05 GPU-CI:00): 31, pid=1234, name=python3, Ch 00000008 …; older drivers have no "PCI:" or no
-	// process, new ones no process where it is not known.
+	// NVRM: Xid (PCI:0000:9b:00 GPU-I:05 GPU-CI:00): 31, pid=1234, name=python3, Ch 00000008 …; older drivers have no "PCI:" or no process,
+	// new ones no process if it is unknown.
 	xidForm = regexp.MustCompile(`^NVRM: Xid \((?:PCI:)?` + address + `(?: GPU-I:([0-9]{1,5}))?(?: GPU-CI:([0-9]{1,5}))?\): ([0-9]{1,9})(?:, ?(.*))?$`)
 	// pid=1234, name=python3, …; pid='<unknown>', name=<unknown>, …
 	processForm = regexp.MustCompile(`^pid=('?<unknown>'?|[0-9]+)(, name=)?(?:, )?(.*)$`)

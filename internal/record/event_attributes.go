@@ -95,7 +95,7 @@ func (a attributes) repeats(e *gpu.Event) {
 	a.sum(e)
 }
 
-// namedProcess sets the process that the driver names; nil: none.
+// namedProcess sets the process that the driver names; nil if it names no process.
 func (a attributes) namedProcess(p *gpu.Process) {
 	if p != nil {
 		a.PutInt("process.pid", p.PID)
@@ -106,7 +106,7 @@ func (a attributes) namedProcess(p *gpu.Process) {
 // maxContainers is how many containers a record names.
 const maxContainers = 16
 
-// containers names those who held and who used the device, where that is known. If it was one container, its attributes are set as well.
+// containers names the containers that held and used the device, if they are known. If it was one container, its attributes are set too.
 func (a attributes) containers(e *gpu.Event) {
 	a.names("hw.gpu.held_by", e.Holders)
 	a.names("hw.gpu.used_by", e.Users)
@@ -177,8 +177,8 @@ func containerText(c *gpu.Container) string {
 	return cmp.Or(job, c.SystemdUnit, c.ID, c.RuntimeName)
 }
 
-// onlyContainer returns the container that alone held or used the device; nil where there is none, or more than one. A container that held it is
-// preferred to the same one that used it: the kubelet knows more of it.
+// onlyContainer returns the container that alone held or used the device; nil if there is no such container. A container that held it is
+// preferred to the same container as a user: the kubelet knows more of it.
 func onlyContainer(holders, users []*gpu.Container) *gpu.Container {
 	var found *gpu.Container
 	for _, c := range slices.Concat(holders, users) {

@@ -27,7 +27,7 @@ type event struct {
 	name       string
 	enabled    bool
 	needs      gpu.Group // what a source reads for it
-	attributed gpu.Group // and what more, where the use of devices is attributed to containers
+	attributed gpu.Group // and also these, if the use of devices is attributed to containers
 }
 
 // eventTable is the table of events.

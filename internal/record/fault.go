@@ -14,10 +14,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fault is what the record of a fault that is no XID says besides its facts. docs/reference/events/faults.md has the rule of the severities.
+// fault is what the record of a fault other than an XID says in addition to its facts. docs/reference/events/faults.md has the rule of the
+// severities.
 type fault struct {
 	severity plog.SeverityNumber
-	action   string // of the words of hw.gpu.recommended_action; empty: none
+	action   string // one of the values of hw.gpu.recommended_action; empty if there is no action
 	advice   string // the same for a person
 }
 
@@ -56,7 +57,7 @@ var (
 	}
 )
 
-// faultOf returns what the record of an event says, and whether it is a fault that is no XID.
+// faultOf returns what the record of an event says, and whether it is a fault other than an XID.
 func faultOf(e *gpu.Event) (fault, bool) {
 	switch {
 	case e.Type == gpu.EventRASError:
@@ -82,7 +83,7 @@ func faultOf(e *gpu.Event) (fault, bool) {
 	}
 }
 
-// setFault sets what is known of a fault, who held and used the GPU, and the sum of repeats.
+// setFault sets what is known of a fault, the holders and users of the GPU, and the sum of repeats.
 func setFault(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	fault, _ := faultOf(e)
@@ -119,9 +120,9 @@ func setFault(record plog.LogRecord, e *gpu.Event) {
 
 // faultText is the body of the record: uncorrected hardware errors in umc on card1 (AMD Instinct MI300X), 2 errors; reset the GPU …
 func faultText(e *gpu.Event, fault fault) string {
-	text := whatText(e) + " on " + whereText(e)
+	text := whatText(e) + " on " + subjectText(e)
 	if e.Type == gpu.EventLost {
-		text = whereText(e) + " has fallen off the bus"
+		text = subjectText(e) + " has fallen off the bus"
 	}
 	if n, ok := e.Errors.Get(); ok {
 		text += fmt.Sprintf(", %d new", n)
@@ -169,9 +170,9 @@ func whatText(e *gpu.Event) string {
 	}
 }
 
-// whereText names the device, of a sum how many events more it has, and the process that the driver names:
+// subjectText names the device, of a sum how many events more it has, and the process that the driver names:
 // nvidia0 (NVIDIA H100), 3 more in 8s, process 42 (python3).
-func whereText(e *gpu.Event) string {
+func subjectText(e *gpu.Event) string {
 	text := deviceText(e)
 	if e.Count > 0 {
 		text += fmt.Sprintf(", %d more in %s", e.Count, e.Time.Sub(e.First).Round(time.Second))

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// faultEvents are those of the kernel's log that are no XIDs, as docs/reference/events/faults.md shows them.
+// faultEvents are the events of the kernel log other than XIDs, as docs/reference/events/faults.md shows them.
 func faultEvents() []gpu.Event {
 	amd := func(uid string, seconds int, change func(*gpu.Event)) gpu.Event {
 		e := gpu.Event{
@@ -71,7 +71,7 @@ func TestFaultRecords(t *testing.T) {
 		name       string
 		severity   plog.SeverityNumber
 		body       string
-		attributes map[string]any // besides those of the device and of the container
+		attributes map[string]any // in addition to the attributes of the device and of the container
 	}{
 		{"hw.gpu.ras_error", plog.SeverityNumberError, "uncorrected hardware errors in umc" + card + `, 2 new; reset the GPU unless the driver does so; the kernel says ` +
 			`"socket: 0, die: 0, 2 new uncorrectable hardware errors detected in umc block"`, of(

@@ -41,7 +41,7 @@ var xidSeverities = map[xid.Severity]plog.SeverityNumber{
 	xid.SeverityFatal: plog.SeverityNumberFatal,
 }
 
-// podSeverity returns the severity of an event of a pod: an error where work failed, a warning where it does not go on.
+// podSeverity returns the severity of an event of a pod: an error if work failed, a warning if it does not go on.
 func podSeverity(e *gpu.Event) plog.SeverityNumber {
 	oomKilled := e.Pod.Container != nil && e.Pod.Container.Reason == "OOMKilled"
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
-// setXID sets what the catalogue has on the code of an XID, who held and used the GPU, and the sum of repeats.
+// setXID sets what the catalogue has on the code of an XID, the holders and users of the GPU, and the sum of repeats.
 func setXID(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	entry, _ := xid.Lookup(e.XID)
@@ -36,7 +36,7 @@ func setXID(record plog.LogRecord, e *gpu.Event) {
 
 // xidText is the body of the record of an XID: XID 79 on nvidia0 (NVIDIA H100): the GPU has fallen off the bus; restart the node.
 func xidText(e *gpu.Event, meaning, advice string) string {
-	text := fmt.Sprintf("XID %d on %s", e.XID, whereText(e))
+	text := fmt.Sprintf("XID %d on %s", e.XID, subjectText(e))
 	if meaning != "" {
 		text += ": " + meaning
 	}

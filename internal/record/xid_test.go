@@ -29,7 +29,7 @@ func recordXID(t *testing.T, e gpu.Event) plog.LogRecord {
 	return records[0]
 }
 
-// The lists name everyone; the attributes of a container are there only if it was the only one.
+// The lists name all containers; the attributes of a container are there only if it was the only one.
 func TestContainersOfXID(t *testing.T) {
 	other := &gpu.Container{ID: "c2", Name: "main", Namespace: "team", PodName: "serve-0"}
 	sameByCgroup := &gpu.Container{ID: "c1", Name: "main", Namespace: "team", PodName: "train-0"}

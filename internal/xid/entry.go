@@ -17,7 +17,7 @@ var catalogue string
 // Severity is how bad an XID is. docs/reference/events/xid.md has the rule.
 type Severity uint8
 
-// The severities. SeverityWarning is also that of a code that the catalogue does not have.
+// The severities. SeverityWarning is also the severity of a code that the catalogue does not have.
 const (
 	SeverityWarning Severity = iota // a program failed, or the fault was contained or corrected: the GPU works on
 	SeverityInfo                    // nothing failed
@@ -53,7 +53,7 @@ type Entry struct {
 	follows string // codes, or followsAny
 }
 
-// followsAny stands for all codes but those of SeverityInfo.
+// followsAny represents all codes except the codes of SeverityInfo.
 const followsAny = "any"
 
 // Entries returns the whole catalogue, in the order of the codes.

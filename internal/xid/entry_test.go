@@ -178,7 +178,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// The severity is that of the bucket, but for the codes of this list.
+// The severity is the severity of the bucket, except for the codes of this list.
 func TestSeverities(t *testing.T) {
 	ofBucket := map[string]Severity{
 		"IGNORE": SeverityWarning, "RESTART_APP": SeverityWarning, "CONTACT_SUPPORT": SeverityWarning, "RESTART_BM": SeverityFatal,
