@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fault is what the record of a fault that is no XID says besides its facts. docs/reference/events/faults.md has the rule of the severities.
+// fault is what the record of a fault that is no XID says besides its facts. docs/reference/events/gpu.md#faults has the rule of the severities.
 type fault struct {
 	severity plog.SeverityNumber
 	action   string // of the words of hw.gpu.recommended_action; empty: none
