@@ -93,11 +93,7 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 		s.record()
 		return s
 	}
-	cfg := metadata.NewDefaultMetricsBuilderConfig()
-	for i, metrics := 0, reflect.ValueOf(&cfg.Metrics).Elem(); i < metrics.NumField(); i++ {
-		metrics.Field(i).FieldByName("Enabled").SetBool(true)
-	}
-	all := begin(cfg)
+	all := begin(allMetrics())
 	alone := map[string]*stage{}
 	for i := range reflect.TypeFor[metadata.MetricsConfig]().NumField() {
 		cfg := metadata.NewDefaultMetricsBuilderConfig()
@@ -152,4 +148,13 @@ func TestEachMetricAloneTools(t *testing.T) {
 			}, func() {})
 		})
 	}
+}
+
+// allMetrics enables all metrics.
+func allMetrics() metadata.MetricsBuilderConfig {
+	cfg := metadata.NewDefaultMetricsBuilderConfig()
+	for i, metrics := 0, reflect.ValueOf(&cfg.Metrics).Elem(); i < metrics.NumField(); i++ {
+		metrics.Field(i).FieldByName("Enabled").SetBool(true)
+	}
+	return cfg
 }

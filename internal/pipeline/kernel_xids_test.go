@@ -131,29 +131,29 @@ func TestXIDInTheSourceFirst(t *testing.T) {
 func TestXIDInOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, woken := followed(t)
-		began := time.Now()
+		start := time.Now()
 		p.AddEvents([]gpu.Event{xidOn("GPU-a", 13), {Type: gpu.EventStatus, DeviceID: "GPU-a"}})
 		assert.Len(t, p.TakeEvents(), 1, "only XIDs are held")
 		time.Sleep(time.Second)
 		p.AddEvents([]gpu.Event{xidOn("GPU-b", 31)})
 		p.log(xidLine(31))
-		assert.Equal(t, []string{"GPU-a 31"}, texts(began, p.TakeEvents()))
+		assert.Equal(t, []string{"GPU-a 31"}, texts(start, p.TakeEvents()))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.EqualValues(t, 1, woken.Load())
-		assert.Equal(t, []string{"GPU-a 13"}, texts(began, p.TakeEvents()))
+		assert.Equal(t, []string{"GPU-a 13"}, texts(start, p.TakeEvents()))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.EqualValues(t, 2, woken.Load())
-		assert.Equal(t, []string{"GPU-b 31"}, texts(began, p.TakeEvents()))
+		assert.Equal(t, []string{"GPU-b 31"}, texts(start, p.TakeEvents()))
 		p.AddEvents([]gpu.Event{xidOn("GPU-a", 43)})
-		assert.Equal(t, []string{"GPU-a 43"}, texts(began, p.TakeLastEvents()), "at a shutdown nothing is held")
+		assert.Equal(t, []string{"GPU-a 43"}, texts(start, p.TakeLastEvents()), "at a shutdown nothing is held")
 		time.Sleep(time.Minute)
 		assert.EqualValues(t, 2, woken.Load())
 	})
 }
 
-// Whatever comes in whatever order, an event stands for each XID once. The sums of repeats count them, too.
+// For every order of the events, each XID is in exactly one event. The sums of repeats count them, too.
 func TestXIDsArePairedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := followed(t)
@@ -178,7 +178,7 @@ func TestXIDsArePairedOneByOne(t *testing.T) {
 	})
 }
 
-// A sum keeps the process where it is the same one.
+// A sum keeps the process if all its XIDs have the same one.
 func TestSumsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := followed(t)
@@ -235,9 +235,9 @@ func TestKernelXIDsAreBounded(t *testing.T) {
 			lines[i].Kind = kernellog.Kind(i % 2)
 			lines[i].Address += string(rune('a' + i))
 		}
-		assert.Len(t, k.ofSource(many), 2*maxPaired)
+		assert.Len(t, k.fromSource(many), 2*maxPaired)
 		assert.Len(t, k.held, maxPaired)
-		assert.Len(t, k.ofLog(&gpu.Host{Name: "n"}, lines), 3*maxRemembered/2)
+		assert.Len(t, k.fromLog(&gpu.Host{Name: "n"}, lines), 3*maxRemembered/2)
 		assert.LessOrEqual(t, len(k.sent), maxPaired)
 		assert.LessOrEqual(t, len(k.gpus.uuids), maxRemembered)
 		assert.Len(t, k.end(), maxPaired)

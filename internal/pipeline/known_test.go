@@ -114,7 +114,7 @@ func TestThrottlingAndUseAreRestored(t *testing.T) {
 	assert.Equal(t, []gpu.EventType{gpu.EventThrottledEnded}, read(restart(t, p), 20))
 }
 
-// The numbers are stored: where one changes, a collector that is updated takes it for another thing.
+// The numbers are stored: if one changes, an updated collector misinterprets it.
 func TestNumbersThatAreStored(t *testing.T) {
 	numbers, err := json.Marshal([]any{
 		gpu.StateOK, gpu.StateDegraded, gpu.StateFailed, gpu.StatePredictedFailure,
@@ -179,7 +179,7 @@ func countOf(logs plog.Logs) int64 {
 	return count.Int()
 }
 
-// What the storage has of another version of the receiver is no reason to fail.
+// Stored data of another version of the receiver does not cause a failure.
 func TestUnknownStatesAreNotRestored(t *testing.T) {
 	p := New(Options{
 		Logger: zap.NewNop(), Events: true,

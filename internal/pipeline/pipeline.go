@@ -25,11 +25,11 @@ type Options struct {
 	Source string      // the key of the scraper: hw.gpu.source.name
 	Logger *zap.Logger // names the scraper and, for a remote node, the cluster and the node
 	Where  string      // ends each message of the log: " on node n1 in cluster c1"; empty for this machine
-	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs is no reason for a warning.
+	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs does not cause a warning.
 	Optional bool
-	// Events: a logs pipeline takes the events. ProcessEvents: it wants those of processes too, which cost memory.
+	// Events: a logs pipeline accepts the events. ProcessEvents: it also wants the events of processes, which cost memory.
 	Events, ProcessEvents bool
-	// AllocationEvents: it wants those of allocations, too.
+	// AllocationEvents: it also wants the events of allocations.
 	AllocationEvents bool
 	// ThrottledAfter is how long a device is throttled before that is an event.
 	ThrottledAfter time.Duration
@@ -41,8 +41,8 @@ type Options struct {
 	// EventsDropped is called, from any goroutine, with the number of events that were dropped because too many wait for the logs pipeline. It must
 	// not wait. It may be nil.
 	EventsDropped func(events int)
-	// KernelLog: the kernel's log is followed, so that most XIDs come twice: from the source, and by AddKernelLog. Vendor is whose lines are of
-	// interest, and Sys is where sysfs is mounted, from which it is read above which GPU a PCI port is.
+	// KernelLog: the kernel's log is followed, so that most XIDs come twice: from the source, and by AddKernelLog. Vendor is the vendor of
+	// interest, and Sys is the mount point of sysfs, from which the GPU below a PCI port is read.
 	KernelLog bool
 	Vendor    gpu.Vendor
 	Sys       string
@@ -72,7 +72,7 @@ type Pipeline struct {
 	usage    *usage.Tracker
 	waiting  eventQueue
 	ras      rasChanges
-	kernel   *kernelXIDs // nil where the kernel's log is not followed
+	kernel   *kernelXIDs // nil if the kernel's log is not followed
 	indexes  lastIndexes
 	recorder *record.Recorder
 	series   series.Tracker
@@ -80,7 +80,7 @@ type Pipeline struct {
 
 	logDropped       sync.Once
 	logSourceDropped sync.Once
-	kept             kept
+	checkpoint       checkpointState
 }
 
 // New returns a Pipeline that has seen no read.
@@ -106,15 +106,15 @@ func New(options Options) *Pipeline {
 	return p
 }
 
-// Take notes what has changed since the last read: it logs and queues changes of state, queues the source's own events and
-// those of processes, limits the processes, and logs problems.
+// Take notes what has changed since the last read: it logs and queues changes of state, queues the events of the source and of processes,
+// limits the processes, and logs problems.
 func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	node.Source = p.options.Source
 	changes := p.states.next(node)
 	p.stateLog.update(node, changes)
 	if p.options.Events {
-		p.kernel.know(node)
-		node.Events = p.kernel.ofSource(node.Events)
+		p.kernel.set(node)
+		node.Events = p.kernel.fromSource(node.Events)
 		if node.EventsDropped > 0 {
 			p.sourceDropped(node.EventsDropped)
 		}
@@ -184,7 +184,7 @@ func (p *Pipeline) sourceDropped(events int) {
 }
 
 // AddEvents queues events that the source has found between reads. It may be called from any goroutine.
-func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.ofSource(events)) }
+func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.fromSource(events)) }
 
 // Waiting is the number of events that wait for a logs pipeline.
 func (p *Pipeline) Waiting() int { return p.waiting.count() }
@@ -192,7 +192,7 @@ func (p *Pipeline) Waiting() int { return p.waiting.count() }
 // AddKernelLog queues what the kernel's log has of the vendor's GPUs. It may be called from any goroutine.
 func (p *Pipeline) AddKernelLog(host *gpu.Host, found []kernellog.Event) {
 	if p.kernel != nil {
-		p.waiting.addFound(p.kernel.ofLog(host, found))
+		p.waiting.addFound(p.kernel.fromLog(host, found))
 	}
 }
 
@@ -205,7 +205,7 @@ func (p *Pipeline) TakeLastEvents() []gpu.Event {
 	return p.waiting.takeLast()
 }
 
-// Logs records the events that wait, observed now. Mostly there are none.
+// Logs records the queued events, observed now. The queue is usually empty.
 func (p *Pipeline) Logs(host *gpu.Host) plog.Logs { return p.record(host, p.TakeEvents()) }
 
 // LastLogs records the last events, before the pipeline ends.

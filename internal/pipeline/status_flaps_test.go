@@ -75,7 +75,7 @@ func TestFlappingIsSummed(t *testing.T) {
 	})
 }
 
-// That a device fails is sent at once, also while it flaps, and what was summed before it.
+// A failure of a device is sent immediately, also while it flaps, together with the earlier changes in the sum.
 func TestFailureIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &eventQueue{wake: func() {}}
@@ -101,9 +101,9 @@ func TestXIDsWhileADeviceFlaps(t *testing.T) {
 		require.Len(t, q.take(), 4)
 		found(q, xidOn("a", 31), xidOn("a", 31))
 		require.Len(t, q.take(), 1)
-		began := time.Now()
+		start := time.Now()
 		<-woken
-		assert.Equal(t, 10*time.Second, time.Since(began), "the timer of the period does not hold the repeats")
+		assert.Equal(t, 10*time.Second, time.Since(start), "the timer of the period does not hold the repeats")
 		require.Len(t, q.take(), 1)
 		q.takeLast()
 	})

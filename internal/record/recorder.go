@@ -3,7 +3,7 @@
 
 // Package record converts a gpu.Node to OTLP. It is the only package that knows the names of metrics and attributes.
 //
-// An absent value makes no point: every value passes through Opt.Get or Counter.Get.
+// An absent value produces no point: every value passes through Opt.Get or Counter.Get.
 package record
 
 import (

@@ -17,12 +17,13 @@ import "C"
 
 import (
 	"errors"
+	"time"
 	"unsafe"
 )
 
 // Counters reads the call counts of the library in this process.
 type Counters struct {
-	calls, errors, total, totalErrors, outstanding, waiting, generation, reset, lastError unsafe.Pointer
+	calls, errors, time, total, totalErrors, totalTime, outstanding, waiting, generation, reset, lastError unsafe.Pointer
 }
 
 // OpenCounters finds the counters of a library of Build. If the code under test has not loaded the library yet, OpenCounters loads it.
@@ -47,8 +48,10 @@ func OpenCounters(path string) (*Counters, error) {
 	counters := &Counters{
 		calls:       symbol("nvmlsimCallCount"),
 		errors:      symbol("nvmlsimErrorCount"),
+		time:        symbol("nvmlsimDriverTime"),
 		total:       symbol("nvmlsimTotalCalls"),
 		totalErrors: symbol("nvmlsimTotalErrors"),
+		totalTime:   symbol("nvmlsimTotalDriverTime"),
 		outstanding: symbol("nvmlsimOutstanding"),
 		waiting:     symbol("nvmlsimWaiting"),
 		generation:  symbol("nvmlsimGeneration"),
@@ -63,6 +66,14 @@ func (c *Counters) Calls(function string) uint64 { return byName(c.calls, functi
 
 // Errors returns the number of failed calls of it. Size queries and "nothing new" do not count as failures, see README.md.
 func (c *Counters) Errors(function string) uint64 { return byName(c.errors, function) }
+
+// DriverTime returns how long a real driver would have taken for the calls of a function, by the scenario's [cost].
+func (c *Counters) DriverTime(function string) time.Duration {
+	return time.Duration(byName(c.time, function))
+}
+
+// TotalDriverTime returns the sum of DriverTime.
+func (c *Counters) TotalDriverTime() time.Duration { return time.Duration(C.call_total(c.totalTime)) }
 
 // TotalCalls returns the sum of Calls.
 func (c *Counters) TotalCalls() uint64 { return uint64(C.call_total(c.total)) }

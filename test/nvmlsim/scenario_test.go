@@ -32,7 +32,7 @@ func TestDefaultScenario(t *testing.T) {
 }
 
 func TestScenariosLoad(t *testing.T) {
-	for _, name := range []string{"demo", "steady8x64", "mig", "lost", "grace", "turing", "geforce", "blackwell"} {
+	for _, name := range []string{"demo", "steady8x64", "mig", "lost", "grace", "turing", "geforce", "blackwell", "h200"} {
 		t.Run(name, func(t *testing.T) {
 			path, err := nvmlsim.ScenarioFile(name)
 			if err != nil {

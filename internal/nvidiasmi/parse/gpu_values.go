@@ -160,35 +160,15 @@ func setReplays(b *builder, printed []byte) {
 	b.note("pcie.replay", printed)
 }
 
-// setRecovery reads the names of NVML's nvmlDeviceGpuRecoveryAction_t, as the tool and the header spell them. Any other word is an action
-// that this version does not know.
+// setRecovery reads what the driver asks for.
 func setRecovery(b *builder, printed []byte) {
-	name := strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(text(inBrackets(printed))))
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required")
-	action := gpu.RecoveryNone
-	switch name {
-	case "none":
-	case "reset":
-		action = gpu.RecoveryReset
-	case "reboot", "nodereboot", "systemreboot":
-		action = gpu.RecoveryReboot
-	case "drainp2p":
-		action = gpu.RecoveryDrainP2P
-	case "drainandreset", "drainreset":
-		action = gpu.RecoveryDrainAndReset
-	case "busreset", "resetbus":
-		action = gpu.RecoveryBusReset
-	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
-		action = gpu.RecoveryIMEXDomain
-	default:
-		if word, ok := freeText(printed); ok {
-			b.gpu.Device.RequestUnknownRecovery(word)
-		} else {
-			b.note("gpu_recovery_action", printed)
-		}
-		return
+	if action := gpu.RecoveryActionOf(text(inBrackets(printed))); action != gpu.RecoveryOther {
+		b.gpu.Device.RecoveryAction = gpu.Some(action)
+	} else if word, ok := freeText(printed); ok {
+		b.gpu.Device.RequestUnknownRecovery(word)
+	} else {
+		b.note("gpu_recovery_action", printed)
 	}
-	b.gpu.Device.RecoveryAction = gpu.Some(action)
 }
 
 // setUnreachable reads the message that stands in the place of a GPU that cannot be reached. The place, often all that is

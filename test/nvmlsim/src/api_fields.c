@@ -27,7 +27,7 @@ struct field {
 #define S32 NVML_VALUE_TYPE_SIGNED_INT
 
 #define ONE(id, since, type, v) [id] = {F_VALUE, type, 0, since, V_##v, 0, 0}
-#define ZERO(id, since) [id] = {F_ZERO, U64, 0, since, 0, 0, 0}
+#define ZERO(id, since) [id] = {F_ZERO, U32, 0, since, 0, 0, 0}
 #define OTHER(id, since, type) [id] = {F_OTHER, type, 0, since, 0, 0, 0}
 #define LANE(id, since, v, lane) [id] = {F_LANE, U64, lane, since, V_##v, 0, 0}
 #define SIX(id, since, v, lane)                                                                           \
@@ -41,7 +41,7 @@ struct field {
 #define PLACE(first, cor, unc) ONE(first, 300, U64, cor), ONE((first) + 1, 300, U64, unc)
 
 static const struct field fields[NVML_FI_MAX] = {
-    OTHER(1, 300, U32), OTHER(2, 300, U32),
+    OTHER(1, 300, U64), OTHER(2, 300, U64),
     ONE(3, 300, U64, ECC_VOL_COR), ONE(4, 300, U64, ECC_VOL_UNC), ONE(5, 300, U64, ECC_AGG_COR), ONE(6, 300, U64, ECC_AGG_UNC),
     PLACE(7, ECC_VOL_COR_L1, ECC_VOL_UNC_L1), PLACE(9, ECC_VOL_COR_L2, ECC_VOL_UNC_L2),
     PLACE(11, ECC_VOL_COR_DRAM, ECC_VOL_UNC_DRAM), PLACE(13, ECC_VOL_COR_REG, ECC_VOL_UNC_REG),
@@ -58,30 +58,30 @@ static const struct field fields[NVML_FI_MAX] = {
     ONE(82, 390, U32, TEMPERATURE_MEMORY), ONE(83, 390, U64, ENERGY),
     SIX(84, 390, NVLINK_SPEED, 0), LANE(90, 390, NVLINK_SPEED, 0), OTHER(91, 390, U32),
     ONE(92, 410, U32, RETIRED_PENDING_SBE), ONE(93, 410, U32, RETIRED_PENDING_DBE),
-    ONE(94, 410, U64, PCIE_REPLAY), ONE(95, 410, U64, PCIE_REPLAY_ROLLOVER),
+    ONE(94, 410, U32, PCIE_REPLAY), ONE(95, 410, U32, PCIE_REPLAY_ROLLOVER),
     SIX(96, 450, NVLINK_CRC_FLIT, 6), SIX(102, 450, NVLINK_CRC_DATA, 6), SIX(108, 450, NVLINK_REPLAY, 6),
     SIX(114, 450, NVLINK_RECOVERY, 6), SIX(132, 450, NVLINK_SPEED, 6),
     LINK(138, 450, NVLINK_TX_BYTES), LINK(139, 450, NVLINK_RX_BYTES), LINK(140, 450, NVLINK_TX_BYTES), LINK(141, 450, NVLINK_RX_BYTES),
-    ONE(142, 450, U32, REMAPPED_COR), ONE(143, 450, U32, REMAPPED_UNC), ONE(144, 450, U32, REMAPPED_PENDING), ONE(145, 450, U32, REMAPPED_FAILURE),
+    ONE(142, 450, U64, REMAPPED_COR), ONE(143, 450, U64, REMAPPED_UNC), ONE(144, 450, U64, REMAPPED_PENDING), ONE(145, 450, U64, REMAPPED_FAILURE),
     OTHER(147, 460, U32), SIX(148, 460, NVLINK_ECC, 0), SIX(154, 460, NVLINK_ECC, 6), TOTAL(160, 460, NVLINK_ECC),
     LINK(161, 515, NVLINK_REPLAY), LINK(162, 515, NVLINK_RECOVERY), LINK(163, 515, NVLINK_CRC_FLIT),
     OTHER(164, 515, U32), OTHER(165, 515, U32), OTHER(166, 515, U32),
-    ONE(169, 530, U64, PCIE_RECOVERIES), OTHER(170, 530, U32),
-    ZERO(173, 530), ONE(174, 530, U64, PCIE_NAKS_RECEIVED), ZERO(175, 530), ZERO(176, 530), ONE(177, 530, U64, PCIE_NAKS_SENT), ZERO(178, 530), ZERO(179, 530),
+    ONE(169, 530, U32, PCIE_RECOVERIES), OTHER(170, 530, U32),
+    ZERO(173, 530), ONE(174, 530, U32, PCIE_NAKS_RECEIVED), ZERO(175, 530), ZERO(176, 530), ONE(177, 530, U32, PCIE_NAKS_SENT), ZERO(178, 530), ZERO(179, 530),
     ZERO(180, 530), ZERO(181, 530), ZERO(182, 530), ZERO(183, 530),
     SCOPE(185, U32, POWER_AVERAGE, V_POWER_MODULE, V_POWER_MEMORY), SCOPE(186, U32, POWER_INSTANT, V_POWER_MODULE, V_POWER_MEMORY),
     SCOPE(187, U32, POWER_MIN, -1, -1), SCOPE(188, U32, POWER_MAX, V_POWER_MODULE_LIMIT, -1),
     SCOPE(189, U32, POWER_DEFAULT, V_POWER_MODULE_LIMIT, -1), SCOPE(190, U32, POWER_ENFORCED, V_POWER_MODULE_LIMIT, -1),
     SCOPE(191, U64, ENERGY, V_ENERGY_MODULE, -1), SCOPE(192, U32, POWER_LIMIT, V_POWER_MODULE_LIMIT, -1),
     ONE(193, 535, S32, TLIMIT_SHUTDOWN), ONE(194, 535, S32, TLIMIT_SLOWDOWN), ONE(195, 535, S32, TLIMIT_MEM_MAX), ONE(196, 535, S32, TLIMIT_GPU_MAX),
-    ONE(197, 535, U64, PCIE_TX_BYTES), ONE(198, 535, U64, PCIE_RX_BYTES),
+    ONE(197, 535, U32, PCIE_TX_BYTES), ONE(198, 535, U32, PCIE_RX_BYTES), ZERO(184, 535), ZERO(199, 550),
     LINK5(201, NVLINK_TX_BYTES), LINK5(202, NVLINK_TX_BYTES), LINK5(203, NVLINK_RX_BYTES), LINK5(204, NVLINK_RX_BYTES),
     LINK5(206, NVLINK_MALFORMED), LINK5(207, NVLINK_OVERRUN), LINK5(208, NVLINK_RCV_ERRORS), LINK5(209, NVLINK_REMOTE_ERRORS),
     LINK5(210, NVLINK_GENERAL_ERRORS), LINK5(211, NVLINK_INTEGRITY), LINK5(212, NVLINK_DISCARDS), LINK5(213, NVLINK_RECOVERED),
     LINK5(214, NVLINK_UNRECOVERED), LINK5(215, NVLINK_RECOVERED), LINK5(219, NVLINK_EFFECTIVE_ERRORS), LINK5(220, NVLINK_EFFECTIVE_BER),
     LINK5(221, NVLINK_SYMBOL_ERRORS), LINK5(222, NVLINK_SYMBOL_BER),
     BINS4(235), BINS4(239), BINS4(243), BINS4(247),
-    ONE(230, 565, U32, RECOVERY_ACTION),
+    ZERO(226, 560), ZERO(227, 560), ZERO(228, 560), ZERO(229, 560), ONE(230, 565, U32, RECOVERY_ACTION),
     ONE(269, 570, U64, VIOLATION_SW_THERMAL), ONE(270, 570, U64, VIOLATION_HW_THERMAL), ONE(271, 570, U64, VIOLATION_POWER_BRAKE),
     ONE(301, 580, U32, REMAPPED_COR_INACT), ONE(302, 580, U32, REMAPPED_UNC_INACT),
 };
@@ -187,7 +187,9 @@ static nvmlReturn_t read_field(struct call *call, const struct field *f, nvmlFie
         ret = other(call, out->fieldId, out->scopeId, &value);
         break;
     }
-    out->value.ullVal = f->type == U32 ? (unsigned int)value : value;
+    if (f->value == V_PCIE_TX_BYTES || f->value == V_PCIE_RX_BYTES) /* a scenario may have a driver whose counters are wider */
+        out->valueType = value > UINT_MAX ? U64 : U32;
+    out->value.ullVal = out->valueType == U32 ? (unsigned int)value : value;
     return ret;
 }
 
@@ -213,6 +215,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount, nvml
     long long now = (long long)call_timestamp(call_time(&call));
     for (int i = 0; i < valuesCount; i++) {
         nvmlFieldValue_t *out = &values[i];
+        if (out->fieldId < MAX_FIELD) call.cost += (uint64_t)((double)call.snap->cost.fields[out->fieldId] * call.snap->cost.field_factor + 0.5);
         const struct field *f = out->fieldId < NVML_FI_MAX ? &fields[out->fieldId] : &unknown;
         out->timestamp = now;
         out->latencyUsec = 1;

@@ -113,12 +113,27 @@ static const char b200[] =
     "power = 140\npower.limit = 1000\npower.limit.max = 1000\nclock.graphics = 1965\nclock.max.graphics = 1965\n"
     "clock.memory = 3996\nclock.max.memory = 3996\nrepair.channel = 0\nrepair.tpc = 0\nunrepairable_memory = 0\n";
 
+/* A real H200 with driver 580.159.04, passed through into a virtual machine, so that it has no NVLink: testdata/recordings. Differences from the H100. */
+static const char h200[] =
+    "name = NVIDIA H200\npart = 692-2G520-0282-000\nvbios = 96.00.A5.00.1A\ninforom = G520.0282.02.02\ngsp.version = 580.159.04\n"
+    "device_id = 0x233510DE\nsubsystem_id = 0x18BF10DE\nbus_width = 6144\nmodule_id = 5\nnuma_node = unsupported\n"
+    "c2c = 0\nlinks = 0\nfabric.state = 0\nvirtualization = 1\n"
+    "memory.total = 150754820096\nmemory.reserved = 644939776\nbar1.total = 256Gi\nbar1.used = 1Mi\n"
+    "temperature = 33\ntemperature.memory = 34\nthreshold.slowdown = 89\ntlimit.margin = 54\n"
+    "power = 82.291\npower.average = 81.559\npower.memory = 39.74\n"
+    "clock.graphics = 345\nclock.memory = 3201\nclock.video = 765\nclock.max.memory = 3201\nreasons = 1\n"
+    "remapped.banks.max = 3072\nrepair.channel = 0\nrepair.tpc = 0\nunrepairable_memory = 0\nsample.period = 0.2\nsample.count = 71\n"
+    "field.11 = unsupported\nfield.12 = unsupported\nfield.22 = unsupported\nfield.23 = unsupported\n"
+    "field.29 = unsupported\nfield.30 = unsupported\nfield.31 = unsupported\nfield.91 = unsupported\n"
+    "field.92 = unsupported\nfield.93 = unsupported\nfield.170 = unsupported\nfield.184 = 1\nfield.199 = 1\n"
+    "field.274 = error(INVALID_ARGUMENT)\nfield.289 = error(INVALID_ARGUMENT)\n";
+
 const char *board_text(const char *name)
 {
     static const struct {
         const char *name, *text;
     } boards[] = {{"h100", h100},       {"a100", a100},   {"turing", turing}, {"geforce", geforce},
-                  {"gh200", gh200},     {"gb10", gb10},   {"b200", b200}};
+                  {"gh200", gh200},     {"gb10", gb10},   {"b200", b200},     {"h200", h200}};
     for (size_t i = 0; i < sizeof boards / sizeof *boards; i++)
         if (!strcmp(boards[i].name, name)) return boards[i].text;
     return NULL;

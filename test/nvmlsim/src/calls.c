@@ -12,7 +12,7 @@ const struct function_info sim_functions[FN_COUNT] = {
 #undef FN
 };
 
-static atomic_ullong counts[FN_COUNT], errors[FN_COUNT];
+static atomic_ullong counts[FN_COUNT], errors[FN_COUNT], nanoseconds[FN_COUNT];
 atomic_ullong sim_inside;
 
 #define ONE_INSIDE UINT64_C(1)
@@ -49,8 +49,19 @@ void call_enter(struct call *c, enum function fn)
     c->snap = engine_ready() ? engine_snapshot() : NULL;
 }
 
+/* Counts the time that a real driver would have taken, and takes it if the scenario says so. */
+static void spend(struct call *c)
+{
+    const struct cost *cost = &c->snap->cost;
+    uint64_t ns = cost->functions[c->fn] + c->cost;
+    if (!ns) return;
+    atomic_fetch_add_explicit(&nanoseconds[c->fn], ns, memory_order_relaxed);
+    if (cost->wait != COST_COUNTED) pause_seconds((double)ns * 1e-9, cost->wait == COST_BUSY);
+}
+
 nvmlReturn_t call_end(struct call *c, nvmlReturn_t ret)
 {
+    if (c->snap) spend(c);
     if (ret != NVML_SUCCESS && !c->quiet) atomic_fetch_add_explicit(&errors[c->fn], 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&sim_inside, ONE_INSIDE, memory_order_release);
     return ret;
@@ -191,6 +202,17 @@ unsigned long long nvmlsimErrorCount(const char *function)
     return fn < 0 ? 0 : atomic_load_explicit(&errors[fn], memory_order_relaxed);
 }
 
+unsigned long long nvmlsimDriverTime(const char *function)
+{
+    int fn = function_by_name(function);
+    return fn < 0 ? 0 : atomic_load_explicit(&nanoseconds[fn], memory_order_relaxed);
+}
+
+unsigned long long nvmlsimTotalDriverTime(void)
+{
+    return sum(nanoseconds);
+}
+
 unsigned long long nvmlsimTotalCalls(void)
 {
     return sum(counts);
@@ -206,6 +228,7 @@ void nvmlsimResetCalls(void)
     for (int fn = 0; fn < FN_COUNT; fn++) {
         atomic_store_explicit(&counts[fn], 0, memory_order_relaxed);
         atomic_store_explicit(&errors[fn], 0, memory_order_relaxed);
+        atomic_store_explicit(&nanoseconds[fn], 0, memory_order_relaxed);
     }
 }
 

@@ -14,6 +14,10 @@ unsigned long long nvmlsimCallCount(const char *function);
  */
 unsigned long long nvmlsimErrorCount(const char *function);
 
+/* Nanoseconds that a real driver would have taken for its calls, by the scenario's [cost], whether or not they were taken. */
+unsigned long long nvmlsimDriverTime(const char *function);
+unsigned long long nvmlsimTotalDriverTime(void);
+
 unsigned long long nvmlsimTotalCalls(void);
 unsigned long long nvmlsimTotalErrors(void);
 void nvmlsimResetCalls(void);

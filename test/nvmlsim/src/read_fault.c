@@ -38,8 +38,9 @@ bool parse_return(const char *text, nvmlReturn_t *out)
 }
 
 /* A pattern without a version suffix means all versions of the function. */
-static bool matches(const char *pattern, const char *name)
+bool function_matches(const char *pattern, enum function fn)
 {
+    const char *name = sim_functions[fn].name;
     if (!fnmatch(pattern, name, 0)) return true;
     size_t n = strlen(name);
     if (n < 4 || name[n - 3] != '_' || name[n - 2] != 'v') return false;
@@ -59,7 +60,7 @@ static bool set_functions(struct fault *fault, const char *value)
     for (char *p = strtok_r(list, ", \t", &rest); p; p = strtok_r(NULL, ", \t", &rest)) {
         bool without = *p == '!';
         for (int fn = 0; fn < FN_COUNT; fn++) {
-            if (!matches(p + without, sim_functions[fn].name)) continue;
+            if (!function_matches(p + without, (enum function)fn)) continue;
             uint64_t bit = UINT64_C(1) << (fn % 64);
             if (without) fault->functions[fn / 64] &= ~bit;
             else fault->functions[fn / 64] |= bit;

@@ -140,7 +140,7 @@ static bool read_text(struct builder *b, const struct text *text)
         bool (*read)(struct builder *, const struct section *);
     } readers[] = {
         {"system", read_system}, {"gpu", read_gpu},     {"mig", read_mig},
-        {"process", read_process}, {"fault", read_fault}, {"event", read_event},
+        {"process", read_process}, {"fault", read_fault}, {"event", read_event}, {"cost", read_cost},
     };
     b->text = text;
     for (unsigned i = 0; i < text->count; i++) {
@@ -201,6 +201,7 @@ struct snapshot *snapshot_build(const struct text *scenario, const struct text *
              snap->driver_version);
     snap->cuda_version = sim_driver >= 580 ? 13000 : sim_driver >= 470 ? 11040 : 11000;
     snap->pcie_seconds = 0.02;
+    snap->cost.field_factor = 1;
     snap->ngpus = count_gpus(scenario, control);
     struct builder b = {.snap = snap, .text = scenario, .err = err, .errlen = errlen};
     if (snap->ngpus > MAX_GPUS) {

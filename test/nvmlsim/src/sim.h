@@ -65,6 +65,7 @@ bool series_constant(const struct series *s);
 bool parse_number(const char **text, double *out);
 bool parse_duration(const char *text, double *seconds);
 bool parse_return(const char *text, nvmlReturn_t *out);
+bool function_matches(const char *pattern, enum function fn);
 
 /* ---- scenario files ------------------------------------------------------------------------------------------ */
 
@@ -192,6 +193,18 @@ struct event {
     double repeat;
 };
 
+#define MAX_FIELD 512 /* more than any field id */
+
+enum cost_wait { COST_COUNTED, COST_SLEEP, COST_BUSY };
+
+/* The time that a real driver would take for its calls, in nanoseconds. */
+struct cost {
+    uint64_t functions[FN_COUNT];
+    uint64_t fields[MAX_FIELD]; /* of each field of GetFieldValues, if it is asked alone */
+    double field_factor;        /* for all fields */
+    enum cost_wait wait;
+};
+
 struct snapshot {
     struct arena *arena;
     struct snapshot *next; /* in the list of retired ones */
@@ -210,6 +223,7 @@ struct snapshot {
     int cuda_version;
     int cc_environment, cc_feature, cc_devtools, cc_multigpu;
     double pcie_seconds; /* measuring time of GetPcieThroughput */
+    struct cost cost;
 };
 
 struct snapshot *snapshot_build(const struct text *scenario, const struct text *control, char *err, size_t errlen);
@@ -233,6 +247,7 @@ bool read_process(struct builder *b, const struct section *section);
 void place_processes(struct builder *b);
 bool read_fault(struct builder *b, const struct section *section);
 bool read_event(struct builder *b, const struct section *section);
+bool read_cost(struct builder *b, const struct section *section);
 bool value_set(struct builder *b, struct series *v, const struct entry *entry, bool *known);
 bool slots_parse(const struct snapshot *snap, const char *text, uint64_t *out);
 bool bool_parse(const char *text, bool *out);
@@ -259,6 +274,7 @@ struct call {
     const struct series *v; /* the values of the MIG device or of the GPU */
     double t;               /* scenario time, once call_time was asked */
     bool timed, quiet;      /* quiet: the result is no failure (a size query, nothing new) */
+    uint64_t cost;          /* nanoseconds of driver time beside that of the function */
 };
 
 bool call_begin(struct call *c, enum function fn, nvmlReturn_t *ret);
