@@ -86,7 +86,6 @@ func TestFaultsOfTheKernelLog(t *testing.T) {
 				{Kind: kernellog.KindPCIeError, Address: "0000:04:00.0"},
 				{Kind: kernellog.KindSwitchError, Address: "0000:06:00.0", XID: 20034, Class: gpu.ClassFatal, Part: "nvidia-nvswitch1"},
 			})
-			l.events.wake()
 		}
 	}
 	eventually(t, func() bool { return len(records(r.logs)) == 4 }, "the events")
