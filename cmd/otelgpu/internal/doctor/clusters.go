@@ -92,7 +92,7 @@ func (s *Section) addRights(access []kube.Access) {
 			s.add(Note, "right", "not allowed to "+a.Right.String()+why+"; only devices of dynamic resource allocation need it")
 			continue
 		}
-		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/rights.md")
+		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/security.md")
 	}
 }
 
