@@ -10,7 +10,7 @@ const (
 	amount       = `([\d.]+ [KM]i?B)`
 	milliseconds = `([\d.]+ ms)`
 	cores        = `([\d.]+ cores)`
-	ofOne        = `(?s)1 replicas, 1 shards: .*?` // collector from outside
+	ofOne        = `(?s)1 replicas, 1 shards: .*?` // agentless collector
 )
 
 // figures are the measured quantities that pages other than the measurements name.

@@ -79,7 +79,7 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-// The scripts take nothing for a name or an ID that is none, and leave a job without GPUs out.
+// The scripts ignore invalid names and IDs, and leave a job without GPUs out.
 func TestScriptsWithoutGPUs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	for _, variables := range [][]string{
@@ -136,7 +136,7 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 	assert.Equal(t, map[string][]string{"0": {"1"}}, found.Jobs)
 }
 
-// The commands of docs/reference/attribution-without-kubernetes.md put the scripts where the documented lines of slurm.conf find them.
+// The commands of docs/reference/attribution-without-kubernetes.md put the scripts into the paths of the documented lines of slurm.conf.
 func TestDocumentedInstallation(t *testing.T) {
 	repository, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
