@@ -90,11 +90,12 @@ CGO_OF_CHECKOUT = $(foreach p,internal/nvml/library test/nvmlsim,-gcflags=github
 LINT = GOFLAGS='$(GOFLAGS) $(CGO_OF_CHECKOUT)' GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/lint-cache$(CURDIR) $(CURDIR)/.tools/golangci-lint run ./...
 
 .PHONY: lint
-lint: .tools/golangci-lint ## golangci-lint, once in each module
+lint: .tools/golangci-lint ## golangci-lint, once in each module; words in comments and names
 	$(LINT)
 	cd tools && $(LINT)
 	cd test/page && $(LINT)
 	cd test/docs && $(LINT)
+	cd test/docs && go test -count=1 -run '^TestRates' .
 
 .tools/golangci-lint: tools/lint/go.mod
 	go build -modfile=tools/lint/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 )
 
-// fakeAuthenticator wants one value of Authorization. It stands for basicauth and bearertokenauth; test/collector has the real ones.
+// fakeAuthenticator wants one value of Authorization. It represents basicauth and bearertokenauth; test/collector has the real ones.
 type fakeAuthenticator struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -60,7 +60,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// Nobody gets in with an empty password, although the authenticator takes it: a variable of its htpasswd is not set.
+// An empty password is refused, although the authenticator accepts it: a variable of its htpasswd is not set.
 func TestEmptyPassword(t *testing.T) {
 	id := component.MustNewID("basicauth")
 	cfg := testConfig()

@@ -40,8 +40,8 @@ type Config struct {
 	// Server is the HTTP server: endpoint, tls, auth, cors, timeouts.
 	Server confighttp.ServerConfig `mapstructure:",squash"`
 
-	// AllowedHosts are names and addresses, without a port, that the Host header of a request may have besides those of the loopback.
-	// Without any the header is only checked where the endpoint is a loopback address.
+	// AllowedHosts are names and addresses, without a port, that the Host header of a request may have in addition to the names of the
+	// loopback. If it is empty, the header is only checked if the endpoint is a loopback address.
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
 
 	// History is how far back the course of a GPU's readings goes.
@@ -58,7 +58,7 @@ type Config struct {
 	// MaxConnections bounds the open connections. More wait until one of them ends.
 	MaxConnections int `mapstructure:"max_connections"`
 
-	// MaxConnectionsPerAddress bounds the open connections of one client address. More are closed at once.
+	// MaxConnectionsPerAddress bounds the open connections of one client address. Further connections are closed immediately.
 	MaxConnectionsPerAddress int `mapstructure:"max_connections_per_address"`
 
 	// MaxRequests bounds the requests that are answered at a time, without streams. More get status 503.
@@ -168,16 +168,16 @@ func (c *Config) warnings(loopback bool) []string {
 	return found
 }
 
-func durationWithin(key string, value, least, most time.Duration) error {
-	if value < least || value > most {
-		return fmt.Errorf("%s: must be from %s to %s, got %s", key, least, most, value)
+func durationWithin(key string, value, low, high time.Duration) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s: must be from %s to %s, got %s", key, low, high, value)
 	}
 	return nil
 }
 
-func countWithin(key string, value, most int) error {
-	if value < 1 || value > most {
-		return fmt.Errorf("%s: must be from 1 to %d, got %d", key, most, value)
+func countWithin(key string, value, high int) error {
+	if value < 1 || value > high {
+		return fmt.Errorf("%s: must be from 1 to %d, got %d", key, high, value)
 	}
 	return nil
 }

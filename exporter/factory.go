@@ -40,7 +40,7 @@ func (f *factory) get(cfg *Config, set exporter.Settings) (*instance, component.
 	})
 }
 
-// There is no queue: what arrives is taken at once, and nothing is sent on.
+// There is no queue: data is stored immediately, and nothing is sent on.
 func (f *factory) createMetrics(ctx context.Context, set exporter.Settings, cfg component.Config) (exporter.Metrics, error) {
 	i, shutdown, err := f.get(cfg.(*Config), set)
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 // networkBits is the length of an IPv6 prefix that counts as one address: a client usually has all addresses of such a network.
 const networkBits = 64
 
-// fairListener limits the open connections of each client address, so that the unfinished requests of one client do not keep other clients from
-// connecting. It closes further connections of the address at once. Connections without an IP address, such as connections of a unix socket, are not limited.
+// fairListener limits the open connections of each client address, so that the unfinished requests of one client do not keep other clients
+// from connecting. It closes further connections of the address immediately. Connections without an IP address, such as connections of a
+// unix socket, are not limited.
 type fairListener struct {
 	net.Listener
-	most int
+	limit int
 
 	mu   sync.Mutex
 	open map[netip.Addr]int // number of open connections
@@ -43,7 +44,7 @@ func (l *fairListener) Accept() (net.Conn, error) {
 func (l *fairListener) add(address netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[address] >= l.most {
+	if l.open[address] >= l.limit {
 		return false
 	}
 	l.open[address]++

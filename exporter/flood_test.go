@@ -74,13 +74,13 @@ func TestHalfRequests(t *testing.T) {
 	if after > before {
 		assert.Less(t, after-before, uint64(32<<20))
 	}
-	answers(t, newClient(), s.url()+"healthz") // the limit is that of its own header, too
+	answers(t, newClient(), s.url()+"healthz") // the limit is for its own header, too
 }
 
-// 1,000 readers that ask for a long answer and take nothing of it: as many answers as max_requests are in memory, the others are refused,
-// and who comes later is answered.
+// 1,000 readers request a long answer and read nothing of it: as many answers as max_requests are in memory, the other requests are
+// refused, and a later client is answered.
 func TestSlowReaders(t *testing.T) {
-	const connections, part, parts = 1000, 1 << 20, 64 // the kernel takes some MiB of an answer that nobody reads
+	const connections, part, parts = 1000, 1 << 20, 64 // the kernel buffers some MiB of an answer that is not read
 	cfg := testConfig()
 	cfg.MaxRequests = 8
 	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,7 @@ func TestLongHeader(t *testing.T) {
 	assert.Contains(t, string(text[:n]), "431")
 }
 
-// A request with a body is refused at once, whether the body comes or not, also one that claims to be compressed.
+// A request with a body is refused immediately, whether the body comes or not, also one that claims to be compressed.
 func TestBodyIsNotWaitedFor(t *testing.T) {
 	for name, header := range map[string]string{
 		"length":     "Content-Length: 1000000",
@@ -169,11 +169,12 @@ func TestBodyIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Half requests of one address take the places of that address only. Further ones are closed at once, and their places are free when they end.
+// Half requests of one address use only the places of that address. Further ones are closed immediately, and their places are free when
+// they end.
 func TestHalfRequestsOfOneAddress(t *testing.T) {
-	const most, connections = 2, 20
+	const limit, connections = 2, 20
 	cfg := testConfig()
-	cfg.MaxConnections, cfg.MaxConnectionsPerAddress = most+1, most
+	cfg.MaxConnections, cfg.MaxConnectionsPerAddress = limit+1, limit
 	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	address := s.listener.Addr().String()
 	held := make([]net.Conn, 0, connections)
@@ -184,7 +185,7 @@ func TestHalfRequestsOfOneAddress(t *testing.T) {
 		_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: ") // the server may have closed it
 		held = append(held, conn)
 	}
-	for _, conn := range held[most:] {
+	for _, conn := range held[limit:] {
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, err := conn.Read(make([]byte, 1))
 		require.Error(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// guard stands before everything else, authentication too. It refuses names that are not this server's, methods that could write and
-// requests with a body, and sets the headers that every answer has.
+// guard runs before everything else, authentication too. It refuses names that are not this server's, methods that could write and requests
+// with a body, and sets the headers that every answer has.
 type guard struct {
 	hosts hosts
 	cors  bool // a browser may ask what it may ask

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The API, the compatible forms and the page are at their paths, through everything that stands before them.
+// The API, the compatible formats and the page are at their paths, through all the handlers before them.
 func TestPaths(t *testing.T) {
 	s := startServer(t, testConfig(), componenttest.NewNopHost(), newHandler(newFakeStore(), zap.NewNop()))
 	for path, want := range map[string]struct {

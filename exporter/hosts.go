@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// hosts are the names under which this server may be asked. A page of another site can make its own name point to 127.0.0.1 (DNS
-// rebinding), and a browser then lets it read what is served here. Its requests have that name in the Host header.
+// hosts are the accepted names of this server. A page of another site can make its own name point to 127.0.0.1 (DNS rebinding), and a
+// browser then lets it read what is served here. Its requests have that name in the Host header.
 type hosts struct {
 	checked bool
-	names   map[string]struct{} // in lower case, besides those of the loopback
+	names   map[string]struct{} // in lower case, in addition to the names of the loopback
 }
 
-// newHosts returns the names that are configured, and those of the loopback. Without configured names an address that others can reach
-// has whatever names they give it, and none is refused.
+// newHosts returns the configured names, and the names of the loopback. Without configured names, clients may use any name for an address
+// that others can reach, and no name is refused.
 func newHosts(configured []string, loopback bool) hosts {
 	h := hosts{checked: loopback || len(configured) > 0, names: make(map[string]struct{}, len(configured))}
 	for _, name := range configured {

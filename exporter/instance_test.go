@@ -92,7 +92,7 @@ func TestSignalsShareOneView(t *testing.T) {
 	assert.Empty(t, f.all())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
-	_, err = newClient().Do(request) //nolint:bodyclose // there is no answer
+	_, err = newClient().Do(request) //nolint:bodyclose // no answer
 	require.Error(t, err)
 }
 

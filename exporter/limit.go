@@ -17,8 +17,8 @@ const (
 
 // limitRequests answers at most so many requests at a time, and refuses the others. What a slow reader has not yet taken of its answer
 // is in memory: without a bound the readers would determine how much that is.
-func limitRequests(next http.Handler, most int) http.Handler {
-	slots := make(chan struct{}, most)
+func limitRequests(next http.Handler, limit int) http.Handler {
+	slots := make(chan struct{}, limit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == healthPath || r.URL.Path == streamPath {
 			next.ServeHTTP(w, r)

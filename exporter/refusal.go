@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// refusal answers what the Collector's HTTP server itself refuses: requests without the right credentials.
+// refusal answers what the Collector's HTTP server itself refuses: requests without valid credentials.
 func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) {
 	challenge := "Bearer"
 	if asksForPassword(cfg) {
@@ -22,7 +22,7 @@ func refusal(cfg *Config) func(http.ResponseWriter, *http.Request, string, int) 
 			return
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
-		route.WriteProblem(w, r, route.Problem(status, "Not authenticated", "the credentials are missing or wrong", // why is nobody's business
+		route.WriteProblem(w, r, route.Problem(status, "Not authenticated", "the credentials are missing or wrong", // the reason is not disclosed
 			"Send credentials that the authenticator of the exporter accepts."))
 	}
 }
@@ -33,8 +33,8 @@ func asksForPassword(cfg *Config) bool {
 	return auth != nil && strings.HasPrefix(auth.Config.AuthenticatorID.Type().String(), "basic")
 }
 
-// withPassword refuses an empty password before the authenticator sees it. The users of an authenticator cannot be seen from here, and
-// a line "alice:" of an htpasswd, whose variable is not set, would let anybody in.
+// withPassword refuses an empty password before the authenticator sees it. The users of an authenticator are not visible here, and a line
+// "alice:" of an htpasswd, whose variable is not set, would accept any client.
 func withPassword(refuse func(http.ResponseWriter, *http.Request, string, int), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, password, sent := r.BasicAuth(); sent && password == "" {

@@ -66,7 +66,7 @@ func listen(ctx context.Context, cfg *Config, host component.Host, telemetry com
 		return nil, fmt.Errorf("listen on %s: %w; %s", cfg.Server.NetAddr.Endpoint, err, remedy(cfg.Server.NetAddr.Endpoint, err))
 	}
 	s.loopback = local(s.listener.Addr())
-	s.listener = &fairListener{Listener: s.listener, most: cfg.MaxConnectionsPerAddress, open: map[netip.Addr]int{}}
+	s.listener = &fairListener{Listener: s.listener, limit: cfg.MaxConnectionsPerAddress, open: map[netip.Addr]int{}}
 	// Below TLS: the server itself must see the TLS connection, for HTTP/2 and for the deadline of its handshake.
 	s.listener = netutil.LimitListener(s.listener, cfg.MaxConnections)
 	if secure != nil {
@@ -112,7 +112,7 @@ func remedy(endpoint string, err error) string {
 	}
 }
 
-// serve answers requests until close. An end that was not asked for is reported.
+// serve answers requests until close. An unexpected end is reported.
 func (s *server) serve(report func(error)) {
 	go func() {
 		defer close(s.done)
@@ -122,7 +122,7 @@ func (s *server) serve(report func(error)) {
 	}()
 }
 
-// close ends the server. Streams end at once; what else is being written has a moment.
+// close ends the server. Streams end immediately; other responses get a moment to finish.
 func (s *server) close() {
 	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), s.last)
@@ -133,7 +133,7 @@ func (s *server) close() {
 	<-s.done
 }
 
-// url is where a browser finds the page.
+// url is the address of the page for a browser.
 func (s *server) url() string {
 	address := s.listener.Addr()
 	if address.Network() == "unix" {

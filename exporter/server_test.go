@@ -114,7 +114,7 @@ func ticker(interval time.Duration) http.HandlerFunc {
 	}
 }
 
-// A stream outlives the write timeout, through everything that stands before the handler, and ends when the server does.
+// A stream outlives the write timeout, through all the handlers before the page, and ends when the server does.
 func TestStreamOutlivesTheWriteTimeout(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tls=%t", secure), func(t *testing.T) {
@@ -164,10 +164,10 @@ func TestSlowReaderEnds(t *testing.T) {
 	}))
 	dial(t, s.listener.Addr().String(), 1, "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
-	answers(t, newClient(), s.url()) // the timeout is that of its own answer, too
+	answers(t, newClient(), s.url()) // the timeout is for its own answer, too
 }
 
-// An end of the server that nobody asked for is reported.
+// An unexpected end of the server is reported.
 func TestEndIsReported(t *testing.T) {
 	s, err := listen(t.Context(), testConfig(), componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestLeftUnixSocket(t *testing.T) {
 	require.NoError(t, conn.Close())
 }
 
-// A file that is not a socket is not removed, and a missing folder is named.
+// A file that is not a socket is not removed, and the error names a missing directory.
 func TestUnixSocketErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.WriteFile(file, []byte("data"), 0o600))

@@ -78,7 +78,7 @@ func TestHalfHandshakes(t *testing.T) {
 	cfg.Server.ReadHeaderTimeout = time.Second
 	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	dial(t, s.listener.Addr().String(), 1000, "\x16\x03\x01")
-	answers(t, client, s.url()) // the limit is that of its own handshake, too
+	answers(t, client, s.url()) // the limit is for its own handshake, too
 }
 
 func TestCertificateMissing(t *testing.T) {

@@ -53,7 +53,7 @@ func BenchmarkScrape8x64(b *testing.B) {
 	now := time.Now()
 	source := nvml.New(&settings, record.Wanted(&cfg.Metrics, &events, false), nvml.WithClock(func() time.Time { return now }))
 	b.Cleanup(func() { require.NoError(b, source.Close()) })
-	s := newStage(b, source, cfg)
+	s := newStage(b, "test", source, cfg)
 	points := 0
 	for range 3 {
 		now = now.Add(time.Second)

@@ -50,7 +50,7 @@ type apiUse struct {
 // ReadClusters asks each Kubernetes API that the configuration names for the rights that its parts need, and reads what
 // kubernetes_cluster and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
 func (e *Examination) ReadClusters(ctx context.Context) []ClusterRead {
-	uses := e.sources.cfg.apiUses(e.signals)
+	uses := e.machine.cfg.apiUses(e.signals)
 	reads := make([]ClusterRead, len(uses))
 	free := make(chan struct{}, mostClusterReads)
 	var running sync.WaitGroup

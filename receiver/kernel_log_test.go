@@ -84,17 +84,17 @@ func TestFaultsOfTheKernelLog(t *testing.T) {
 				{Kind: kernellog.KindResetFailed, Address: "0000:03:00.0"},
 				{Kind: kernellog.KindPCIeError, Address: "0000:03:00.0", Class: gpu.ClassFatal},
 				{Kind: kernellog.KindPCIeError, Address: "0000:04:00.0"},
+				{Kind: kernellog.KindSwitchError, Address: "0000:06:00.0", XID: 20034, Class: gpu.ClassFatal, Part: "nvidia-nvswitch1"},
 			})
-			l.events.wake()
 		}
 	}
-	eventually(t, func() bool { return len(records(r.logs)) == 3 }, "the events")
+	eventually(t, func() bool { return len(records(r.logs)) == 4 }, "the events")
 	got := map[string]string{}
 	for _, record := range records(r.logs) {
 		id, _ := record.Attributes().Get("hw.id")
 		got[record.EventName()] = id.Str()
 	}
-	assert.Equal(t, map[string]string{"hw.gpu.xid": "GPU-1", "hw.gpu.reset": "amd-1", "hw.gpu.pcie_error": "amd-1"}, got)
+	assert.Equal(t, map[string]string{"hw.gpu.xid": "GPU-1", "hw.gpu.reset": "amd-1", "hw.gpu.pcie_error": "amd-1", "hw.gpu.switch_error": ""}, got)
 }
 
 // The log is followed only where something of it is sent.
@@ -134,7 +134,7 @@ func TestKernelLogConfig(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	for _, text := range []string{
-		"scrapers: {nvml: }\nevents: {hw.gpu.xid: {enabled: false}, hw.gpu.lost: {enabled: false}, hw.gpu.pcie_error: {enabled: false}}\nkernel_log: ",
+		"scrapers: {nvml: }\nevents: {hw.gpu.xid: {enabled: false}, hw.gpu.lost: {enabled: false}, hw.gpu.pcie_error: {enabled: false}, hw.gpu.switch_error: {enabled: false}}\nkernel_log: ",
 		"scrapers: {amdgpu: }\nevents: {hw.gpu.ras_error: {enabled: false}, hw.gpu.bad_pages: {enabled: false}, hw.gpu.reset: {enabled: false}, " +
 			"hw.gpu.ring_timeout: {enabled: false}, hw.gpu.pcie_error: {enabled: false}}\nkernel_log: ",
 	} {

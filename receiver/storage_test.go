@@ -90,7 +90,7 @@ func uidOf(record plog.LogRecord) string {
 // waiting returns the number of records that wait in the storage.
 func (r *rig) waiting() int {
 	for _, s := range r.sources() {
-		if s.keeper.isOpen() {
+		if s.keeper != nil {
 			return s.keeper.store.Waiting()
 		}
 	}

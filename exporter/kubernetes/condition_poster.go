@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	lookEvery    = time.Second
-	heartbeat    = 5 * time.Minute  // a condition that has not changed is posted again
-	leastBetween = 10 * time.Second // two posts of one node
-	forgetAfter  = time.Hour        // a node that sends nothing; its condition stays Unknown
-	lastWords    = 20 * time.Second // for all nodes, at the shutdown
-	maxNodes     = 10_000
+	lookEvery   = time.Second
+	heartbeat   = 5 * time.Minute  // a condition that has not changed is posted again
+	minInterval = 10 * time.Second // two posts of one node
+	forgetAfter = time.Hour        // a node that sends nothing; its condition stays Unknown
+	lastWords   = 20 * time.Second // for all nodes, at the shutdown
+	maxNodes    = 10_000
 )
 
 var conditionRetries = backoff.Policy{First: 5 * time.Second, Max: 5 * time.Minute}
 
-// conditionPoster posts the condition of each node whose metrics come, when it changes and every five minutes. A node that sends no metrics
-// becomes Unknown, and at the shutdown all do.
+// conditionPoster posts the condition of each node whose metrics arrive, when it changes and every five minutes. A node that sends no
+// metrics becomes Unknown, and at the shutdown all nodes do.
 type conditionPoster struct {
 	client  nodeConditions
 	logger  *zap.Logger
@@ -137,7 +137,7 @@ func (p *conditionPoster) post(ctx context.Context, now time.Time) {
 	}
 }
 
-// due returns the nodes whose condition is to be posted now, and forgets those that have been silent for long.
+// due returns the nodes whose condition is to be posted now, and forgets nodes that have been silent for long.
 func (p *conditionPoster) due(now time.Time) []due {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *conditionPoster) due(now time.Time) []due {
 		node.health.forget(now)
 		current := node.health.verdict(now, p.silence)
 		switch {
-		case now.Before(node.after), now.Sub(node.at) < leastBetween:
+		case now.Before(node.after), now.Sub(node.at) < minInterval:
 		case current.reason == reasonNone && name != p.own && node.last.status == "": // it has no GPU, and needs no condition
 		case current != node.last, now.Sub(node.at) >= heartbeat:
 			found = append(found, due{name, node, current})
@@ -163,11 +163,11 @@ func (p *conditionPoster) due(now time.Time) []due {
 func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) error {
 	n := d.node
 	if !n.known {
-		had, err := p.client.get(ctx, d.name)
+		condition, err := p.client.get(ctx, d.name)
 		if err != nil {
 			return err
 		}
-		n.known, n.last.status, n.since = true, had.Status, had.LastTransitionTime.Time
+		n.known, n.last.status, n.since = true, condition.Status, condition.LastTransitionTime.Time
 	}
 	since := n.since
 	if n.last.status != d.now.status || since.IsZero() {
@@ -182,7 +182,7 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 	return nil
 }
 
-// stop ends the posting and says of each node that nobody looks at its GPUs any more.
+// stop ends the posting and posts for each node that its GPUs are no longer monitored.
 func (p *conditionPoster) stop() {
 	p.cancel()
 	p.running.Wait()

@@ -29,7 +29,7 @@ type nodeServer struct {
 	client dynamic.Interface
 
 	mu         sync.Mutex
-	conditions map[string]*corev1.NodeCondition // by node, nil where a node has none
+	conditions map[string]*corev1.NodeCondition // by node, nil if a node has no condition
 	applied    int
 	status     int    // of all answers, if not 0
 	cancel     func() // the client leaves once its patch is applied
@@ -115,7 +115,7 @@ func requireCondition(t *testing.T, s *nodeServer, status corev1.ConditionStatus
 	require.True(t, beat.Equal(c.LastHeartbeatTime.Time), "heartbeat at %s, not %s", c.LastHeartbeatTime, beat)
 }
 
-// A condition is posted when it changes, and every five minutes; its times are those of the change and of the post.
+// A condition is posted when it changes, and every five minutes, with the times of the change and of the post.
 func TestConditionIsPosted(t *testing.T) {
 	s := newNodeServer(t, "node-a")
 	p := newConditionPoster(s.client, "node-a", silence, zap.NewNop(), testCounts(t))
@@ -174,7 +174,7 @@ func TestConditionsOfAFleet(t *testing.T) {
 	assert.Empty(t, p.nodes)
 }
 
-// While the API server is away it is asked less and less often, which is one line of the log, and the condition is right afterwards.
+// While the API server is away, requests become less frequent, with one line in the log, and the condition is correct afterwards.
 func TestConditionWhileTheServerIsAway(t *testing.T) {
 	s := newNodeServer(t, "node-a")
 	s.answer(http.StatusServiceUnavailable)
@@ -216,7 +216,7 @@ func TestConditionCutOffAtTheEnd(t *testing.T) {
 	assert.Empty(t, c.Status)
 }
 
-// At the shutdown nobody looks at the GPUs any more.
+// After the shutdown the GPUs are not monitored.
 func TestConditionAtTheEnd(t *testing.T) {
 	s := newNodeServer(t, "node-a")
 	p := newConditionPoster(s.client, "", silence, zap.NewNop(), testCounts(t))

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// Requests to the API server, per second and at once, unless they are configured.
+// Requests to the API server, per second and in a burst, unless they are configured.
 const (
 	defaultQPS   = 50
 	defaultBurst = 100
@@ -39,7 +39,7 @@ type Config struct {
 	// NodeName restricts what is posted to one node, as an agent's own. Without it the data say which node they are of.
 	NodeName string `mapstructure:"node_name"`
 
-	// ClusterName restricts what is posted to data with this k8s.cluster.name, where data of several clusters arrive.
+	// ClusterName restricts what is posted to data with this k8s.cluster.name, if data of several clusters arrives.
 	ClusterName string `mapstructure:"cluster_name"`
 
 	// Events switches Kubernetes Events on.
@@ -54,7 +54,7 @@ type EventsConfig struct{}
 
 // NodeConditionConfig is the configuration of the condition GPUHealthy.
 type NodeConditionConfig struct {
-	// UnknownAfter is how long a node may send no metrics, or none of a GPU, before the condition is Unknown.
+	// UnknownAfter is how long a node, or one of its GPUs, may send no metrics before the condition is Unknown.
 	UnknownAfter time.Duration `mapstructure:"unknown_after"`
 }
 

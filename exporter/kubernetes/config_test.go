@@ -52,7 +52,7 @@ func TestWrongConfigurations(t *testing.T) {
 	}
 }
 
-// Only data of the configured node and cluster are posted, and none without a node.
+// Only data of the configured node and cluster is posted, and nothing without a node.
 func TestNodeOf(t *testing.T) {
 	for _, c := range []struct {
 		cfg           Config

@@ -38,7 +38,7 @@ func newCounts(set exporter.Settings) (*counts, error) {
 	return &counts{telemetry: telemetry, id: attribute.String("exporter", set.ID.String())}, err
 }
 
-// begin makes the series of what is posted: an increase from 0 is one, too.
+// begin creates the series of what is posted: an increase from 0 is one, too.
 func (c *counts) begin(object string) {
 	c.add(c.telemetry.GpuKubernetesPosted, "object", object, 0)
 	c.add(c.telemetry.GpuKubernetesRefused, "object", object, 0)

@@ -30,7 +30,7 @@ import (
 	"github.com/otelgpu/gpureceiver/exporter/kubernetes/internal/metadatatest"
 )
 
-// testCounts returns counts that nobody reads.
+// testCounts returns counts that are not checked.
 func testCounts(t *testing.T) *counts {
 	t.Helper()
 	c, err := newCounts(exportertest.NewNopSettings(metadata.Type))
@@ -38,7 +38,7 @@ func testCounts(t *testing.T) *counts {
 	return c
 }
 
-// measured returns counts and where they can be read.
+// measured returns counts and the telemetry from which they can be read.
 func measured(t *testing.T) (*counts, *componenttest.Telemetry) {
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
@@ -91,7 +91,7 @@ func TestEventsAreCounted(t *testing.T) {
 		for i := range 100 {
 			p.add(xid(fmt.Sprint("XID ", 100+i), fmt.Sprint("more ", i)))
 		}
-		// 25 Events of one object are posted at once, and later ones as the rate limit allows.
+		// 25 Events of one object are posted immediately, and later ones as the rate limit allows.
 		require.Eventually(t, func() bool {
 			return value(t, telemetry, "otelcol_gpu_kubernetes_posted")+value(t, telemetry, "otelcol_gpu_kubernetes_dropped") == 102
 		}, patience, time.Millisecond)

@@ -31,8 +31,8 @@ const (
 	lastPosts      = 5 * time.Second // what still waits at the shutdown
 )
 
-// eventPoster posts Events one after the other, in the order in which they come. client-go's correlator sums equal ones, combines similar
-// ones and bounds those of an object: 25 at once, then one in 5 minutes.
+// eventPoster posts Events one after the other, in the order in which they arrive. client-go's correlator sums equal Events, combines
+// similar ones and bounds the Events of an object: 25 in a burst, then one in 5 minutes.
 type eventPoster struct {
 	client     typedcorev1.EventsGetter
 	logger     *zap.Logger
@@ -63,7 +63,7 @@ func (p *eventPoster) start() {
 	p.running.Go(func() { p.run(ctx) })
 }
 
-// stop posts what waits, as far as the API server takes it at once, and ends.
+// stop posts the queued Events, as far as the API server accepts them immediately, and ends.
 func (p *eventPoster) stop() {
 	p.cancel()
 	p.running.Wait()
@@ -161,8 +161,8 @@ func (p *eventPoster) persist(ctx context.Context, event *corev1.Event, patch []
 	}
 }
 
-// write creates an Event, or changes the one that it repeats, and counts the outcome. It is no error that it is there, or that its namespace
-// is going or gone.
+// write creates an Event, or changes the one that it repeats, and counts the outcome. An existing Event and a namespace that is terminating
+// or gone are not errors.
 func (p *eventPoster) write(ctx context.Context, event *corev1.Event, patch []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -191,7 +191,7 @@ func (p *eventPoster) request(ctx context.Context, event *corev1.Event, patch []
 	return events.Create(ctx, event, metav1.CreateOptions{})
 }
 
-// retryable reports whether a request may succeed later without a change of rights or of the request.
+// retryable reports whether a request may succeed later without a change of permissions or of the request.
 func retryable(err error) bool {
 	var status apierrors.APIStatus
 	switch {

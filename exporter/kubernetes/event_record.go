@@ -19,11 +19,11 @@ import (
 
 const (
 	source = "gpureceiver" // what `kubectl describe` shows as From
-	// maxAge is how old a record may be: the API server keeps Events for an hour, so an older one would be news that is none.
-	maxAge     = time.Hour
-	maxMessage = 1024 // bytes, as of the API's newer Events
-	maxReason  = 128
-	maxPodsOf  = 16 // pods that get an Event of one record
+	// maxAge is how old a record may be: the API server keeps Events for an hour, so an older Event would expire immediately.
+	maxAge       = time.Hour
+	maxMessage   = 1024 // bytes, as of the API's newer Events
+	maxReason    = 128
+	maxEventPods = 16 // pods that get an Event of one record
 )
 
 // statusReasons are the reasons of hw.gpu.status by hw.state.
@@ -31,8 +31,8 @@ var statusReasons = map[string]string{
 	"ok": "GPURecovered", "degraded": "GPUDegraded", "failed": "GPUFailed", "predicted_failure": "GPUFailurePredicted",
 }
 
-// eventsOf returns the Events of a record: on the node, and on the pods that held or used the GPU. There are none of a record that is no
-// event of a GPU, that is old, or that says that nothing is wrong.
+// eventsOf returns the Events of a record: on the node, and on the pods that held or used the GPU. A record that is not an event of a GPU,
+// that is old, or that reports no problem has no Events.
 func eventsOf(node string, record plog.LogRecord, pods *podUIDs, now time.Time) []*corev1.Event {
 	reason, kind := classify(record)
 	at := record.Timestamp().AsTime()
@@ -61,8 +61,8 @@ func eventsOf(node string, record plog.LogRecord, pods *podUIDs, now time.Time) 
 	return events
 }
 
-// classify returns the reason and the type of a record's Events; an empty reason if it has none. Warnings of GPUs and of their sources have one,
-// and so has the end of what hw.gpu.status and hw.gpu.source.failed have warned of.
+// classify returns the reason and the type of a record's Events; an empty reason if it has no Events. Warnings of GPUs and of their sources
+// have one, and so has the end of what hw.gpu.status and hw.gpu.source.failed have warned of.
 func classify(record plog.LogRecord) (reason, kind string) {
 	name := record.EventName()
 	rest, ok := strings.CutPrefix(name, "hw.gpu.")
@@ -96,7 +96,7 @@ func nodeReference(node string) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node, UID: types.UID(node)}
 }
 
-// namespaceOf returns the namespace in which the Events of an object stand.
+// namespaceOf returns the namespace of the Events of an object.
 func namespaceOf(object *corev1.ObjectReference) string {
 	if object.Namespace == "" {
 		return metav1.NamespaceDefault
@@ -112,7 +112,7 @@ func podsOf(attributes pcommon.Map, pods *podUIDs) []corev1.ObjectReference {
 		if !ok || names.Type() != pcommon.ValueTypeSlice {
 			continue
 		}
-		for _, name := range names.Slice().All() { // namespace/pod/container; others are no pods
+		for _, name := range names.Slice().All() { // namespace/pod/container; others are not pods
 			if parts := strings.Split(name.AsString(), "/"); len(parts) == 3 {
 				pod := podName{parts[0], parts[1]}
 				uids[pod] = pods.uid(pod)
@@ -132,7 +132,7 @@ func podsOf(attributes pcommon.Map, pods *podUIDs) []corev1.ObjectReference {
 	slices.SortFunc(found, func(a, b corev1.ObjectReference) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
-	return found[:min(len(found), maxPodsOf)]
+	return found[:min(len(found), maxEventPods)]
 }
 
 // eventName returns a name that is the same when the record is sent again, so that the API server refuses the second one.
@@ -142,6 +142,6 @@ func eventName(object *corev1.ObjectReference, record plog.LogRecord) string {
 		identity = fmt.Sprint(record.Timestamp(), record.EventName(), record.Attributes().AsRaw(), record.Body().AsString())
 	}
 	sum := sha256.Sum256([]byte(object.Kind + " " + identity))
-	const most = 253 - len(".0123456789abcdef")
-	return fmt.Sprintf("%s.%x", strings.TrimRight(object.Name[:min(len(object.Name), most)], ".-"), sum[:8])
+	const maxName = 253 - len(".0123456789abcdef")
+	return fmt.Sprintf("%s.%x", strings.TrimRight(object.Name[:min(len(object.Name), maxName)], ".-"), sum[:8])
 }

@@ -120,7 +120,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What others wrote is one line of bounded length, an old record is no news, and a clock that is ahead does not make Events of the future.
+// Texts of others are one line of bounded length, an old record produces no Event, and a clock that is ahead does not create Events in the
+// future.
 func TestEventsAreBounded(t *testing.T) {
 	long := newRecord("hw.gpu.xid", plog.SeverityNumberError, "\x1b[31m a\nb\xff"+strings.Repeat("ä", 2000), nil)
 	node := strings.Repeat("a", 253)

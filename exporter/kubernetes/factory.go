@@ -23,7 +23,7 @@ func NewFactory() exporter.Factory {
 		exporter.WithLogs(f.createLogs, metadata.LogsStability))
 }
 
-// factory makes exporters. Those of one configuration share an instance.
+// factory creates exporters. The exporters of one configuration share an instance.
 type factory struct {
 	instances sharedcomponent.Map[*Config, *instance]
 }

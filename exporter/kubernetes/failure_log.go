@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// failureLog logs a failure when it begins or has another reason, and when it is over.
+// failureLog logs a failure when it starts or has another reason, and when it is over.
 type failureLog struct {
 	logger *zap.Logger
 	what   string

@@ -133,7 +133,7 @@ func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) er
 	return nil
 }
 
-// warnNoNode warns once that nothing is posted of GPUs whose node is not known.
+// warnNoNode warns once that nothing is posted of GPUs whose node is unknown.
 func (i *instance) warnNoNode(signal string) {
 	i.noNode.Do(func() {
 		i.logger.Warn("GPU data without k8s.node.name is not posted to Kubernetes", zap.String("signal", signal),

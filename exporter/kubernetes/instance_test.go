@@ -100,7 +100,7 @@ func TestMetricsAndLogsTogether(t *testing.T) {
 	assert.Empty(t, api.others)
 }
 
-// GPU data of no node are not posted, which is logged once with what to do. What is of no node by its nature is no reason for it.
+// GPU data without a node is not posted, which is logged once with what to do. Data that never has a node does not cause this warning.
 func TestDataWithoutNode(t *testing.T) {
 	core, logged := observer.New(zap.WarnLevel)
 	set := exportertest.NewNopSettings(metadata.Type)

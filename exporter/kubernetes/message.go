@@ -34,9 +34,9 @@ func namesNode(resource pcommon.Map) bool {
 	return len(validation.IsDNS1123Subdomain(textOf(resource, "k8s.node.name"))) == 0
 }
 
-// hasGPUEvent reports whether there is an event of a GPU. Those of a cluster's pods and sources are of no node.
-func hasGPUEvent(of plog.ResourceLogs) bool {
-	for _, scope := range of.ScopeLogs().All() {
+// hasGPUEvent reports whether there is an event of a GPU. Events of a cluster's pods and sources have no node.
+func hasGPUEvent(logs plog.ResourceLogs) bool {
+	for _, scope := range logs.ScopeLogs().All() {
 		for _, record := range scope.LogRecords().All() {
 			if strings.HasPrefix(record.EventName(), "hw.gpu.") && textOf(record.Attributes(), "hw.id") != "" {
 				return true
@@ -67,9 +67,9 @@ func textOf(attributes pcommon.Map, name string) string {
 }
 
 // bounded returns a text of others as one line of at most so many bytes: terminals print what the API holds.
-func bounded(text string, most int) string {
-	if text = gpu.CleanText(text); len(text) <= most {
+func bounded(text string, limit int) string {
+	if text = gpu.CleanText(text); len(text) <= limit {
 		return text
 	}
-	return gpu.Cut(text, most-len("…")) + "…"
+	return gpu.Cut(text, limit-len("…")) + "…"
 }

@@ -30,7 +30,7 @@ const (
 
 const (
 	stateOK    = "ok"
-	keepDevice = time.Hour // without a point, where its end was not sent
+	keepDevice = time.Hour // without a point, if its end was not sent
 )
 
 // verdict is what a node's condition says.
@@ -51,7 +51,7 @@ type nodeHealth struct {
 type deviceHealth struct {
 	name      string
 	partition bool
-	known     latest // "present" where hw.gpu.info has it
+	known     latest // "present" if hw.gpu.info has it
 	state     latest
 	faults    map[string]bool
 	seen      time.Time
@@ -119,14 +119,14 @@ func (h *nodeHealth) unhealthy(now time.Time, silence time.Duration) (verdict, b
 			text += " (" + strings.Join(slices.Sorted(maps.Keys(device.faults)), ", ") + ")"
 		}
 		which = append(which, text)
-		if rank, why := rankOf(state); rank > worst {
-			worst, reason = rank, why
+		if rank, reasonOfState := rankOf(state); rank > worst {
+			worst, reason = rank, reasonOfState
 		}
 	}
 	return verdict{corev1.ConditionFalse, reason, listed(which)}, len(which) > 0
 }
 
-// unreadable returns the verdict where a source or a GPU was not read.
+// unreadable returns the verdict if a source or a GPU was not read.
 func (h *nodeHealth) unreadable(now time.Time, silence time.Duration) (verdict, bool) {
 	var which []string
 	for _, key := range slices.Sorted(maps.Keys(h.sources)) {
@@ -176,8 +176,8 @@ func bracketed(text string) string {
 	return "(" + text + ")"
 }
 
-func sum(of map[string]float64) (total float64) {
-	for _, n := range of {
+func sum(counts map[string]float64) (total float64) {
+	for _, n := range counts {
 		total += n
 	}
 	return total
@@ -185,9 +185,9 @@ func sum(of map[string]float64) (total float64) {
 
 // listed joins the first of many texts.
 func listed(texts []string) string {
-	const most = 16
-	if len(texts) > most {
-		texts = append(texts[:most:most], fmt.Sprintf("and %d more", len(texts)-most))
+	const maxTexts = 16
+	if len(texts) > maxTexts {
+		texts = append(texts[:maxTexts:maxTexts], fmt.Sprintf("and %d more", len(texts)-maxTexts))
 	}
 	return bounded(strings.Join(texts, ", "), maxMessage)
 }

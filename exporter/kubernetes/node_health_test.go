@@ -184,7 +184,7 @@ func TestSilence(t *testing.T) {
 	assert.Equal(t, verdict{"True", "GPUsHealthy", "1 GPUs are ok"}, h.verdict(noon.Add(2*time.Hour), silence))
 }
 
-// What is kept and said is bounded, whoever sends it.
+// What is kept and posted is bounded for every sender.
 func TestHealthIsBounded(t *testing.T) {
 	r := readAt(noon)
 	for i := range 3000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// Bounds on what is kept of a node, whoever sends it.
+// Bounds on what is kept of a node, for every sender.
 const (
 	maxDevices = 1024
 	maxSources = 32
@@ -65,7 +65,7 @@ func numbers(metric pmetric.Metric) pmetric.NumberDataPointSlice {
 	}
 }
 
-// value returns the value of a point; 0 where its series has ended.
+// value returns the value of a point; 0 if its series has ended.
 func (p healthPoint) value() float64 {
 	switch {
 	case p.ended():
@@ -81,7 +81,7 @@ func (p healthPoint) ended() bool { return p.Flags().NoRecordedValue() }
 
 func (p healthPoint) text(name string) string { return bounded(textOf(p.Attributes(), name), maxText) }
 
-// device returns the device of a point; nil where there is no room, or none that ends.
+// device returns the device of a point; nil if there is no room and no device that ends.
 func (h *nodeHealth) device(p healthPoint, now time.Time) *deviceHealth {
 	id := p.text("hw.id")
 	device := h.devices[id]
@@ -145,7 +145,7 @@ func (h *nodeHealth) count(p healthPoint, _ time.Time) {
 	}
 }
 
-// source returns the source of a point; nil where there is no room.
+// source returns the source of a point; nil if there is no room.
 func (h *nodeHealth) source(p healthPoint) *sourceHealth {
 	name := p.text("hw.gpu.source.name")
 	key := name + "/" + p.text("hw.vendor")

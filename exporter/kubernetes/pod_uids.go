@@ -45,5 +45,5 @@ func (p podName) valid() bool {
 	return len(validation.IsDNS1123Label(p.namespace)) == 0 && len(validation.IsDNS1123Subdomain(p.name)) == 0
 }
 
-// validUID reports whether a text may be a UID: those of static pods are hashes, the others UUIDs.
+// validUID reports whether a text may be a UID: a hash for static pods, a UUID for other pods.
 func validUID(uid string) bool { return len(uid) <= 63 && len(validation.IsDNS1123Label(uid)) == 0 }

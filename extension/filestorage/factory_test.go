@@ -175,7 +175,7 @@ func TestFileInUse(t *testing.T) {
 // A damaged file that cannot be renamed is an error with a remedy, and not the end of the process.
 func TestDamagedFileThatStays(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "receiver_gpu_"+strings.Repeat("x", 240)) // there is no longer name
+	path := filepath.Join(dir, "receiver_gpu_"+strings.Repeat("x", 240)) // longer names are not possible
 	require.NoError(t, os.WriteFile(path, []byte("no database"), 0o600))
 	err := create(t, dir).storage.Start(t.Context(), componenttest.NewNopHost())
 	require.ErrorContains(t, err, "cannot be set aside")

@@ -79,7 +79,7 @@ func benchmarkFloor(b *testing.B, m *amdgpusim.Machine) {
 	}
 }
 
-// BenchmarkProcesses reads 500 processes with 2,000 open files. 100 of the files are those of GPUs, and 20 processes compute.
+// BenchmarkProcesses reads 500 processes with 2,000 open files. 100 of the files are GPU files, and 20 processes compute.
 func BenchmarkProcesses(b *testing.B) {
 	m := amdgpusim.MI300XNode(8, false)
 	for i := range 500 {

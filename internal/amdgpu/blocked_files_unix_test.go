@@ -97,7 +97,7 @@ func TestBlockedFileOfScan(t *testing.T) {
 	}
 }
 
-// TestBlockedNames: a GPU whose name is in a table that does not answer has none until it does.
+// TestBlockedNames: a GPU whose name is in a table that does not answer has no name until it does.
 func TestBlockedNames(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.Radeon(), withoutProcesses)
 	table := tree.Path("usr/share/libdrm/amdgpu.ids")
@@ -164,8 +164,8 @@ func TestBlockedProcess(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 }
 
-// TestDividedWhileTheTopologyIsBlocked: what the last scan found of the topology does not fit the GPU's partitions any more. Their names are
-// not those of the GPU, and stay once they are known.
+// TestDividedWhileTheTopologyIsBlocked: the topology of the last scan does not fit the GPU's partitions any more. The partitions do not get
+// the names of the GPU, and their names stay once they are known.
 func TestDividedWhileTheTopologyIsBlocked(t *testing.T) {
 	t.Parallel()
 	m := amdgpusim.MI300XCPX()

@@ -11,8 +11,8 @@ import (
 
 // Config is the configuration of the amdgpu scraper.
 type Config struct {
-	// RootPath is where the machine's file system is mounted: / on the machine itself, /host in a container that has it
-	// there. Files are read below its sys and proc.
+	// RootPath is the mount point of the machine's file system: / on the machine itself, /host in a container that mounts it there. Files
+	// are read below its sys and proc.
 	RootPath string `mapstructure:"root_path"`
 	// WakeDevices reads GPUs that the kernel has put to sleep (runtime power management), which wakes them.
 	WakeDevices bool `mapstructure:"wake_devices"`

@@ -56,8 +56,8 @@ func TestEnergyOfUnknownUnit(t *testing.T) {
 	}
 }
 
-// TestEnergyReadsAsNone: what the driver writes for firmware that does not count is no total. A counter that passes through that value
-// loses that one read and nothing else.
+// TestEnergyReadsAsNone: the value that the driver writes for firmware that does not count is not a total. A counter that passes through
+// that value loses that one read and nothing else.
 func TestEnergyReadsAsNone(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -81,7 +81,7 @@ func TestEnergyReadsAsNone(t *testing.T) {
 	assert.True(t, c.Since().IsZero(), "nothing was missed")
 }
 
-// TestEnergyAtLongIntervals: where the counter may wrap unseen between any two reads, the energy is absent, not 0.
+// TestEnergyAtLongIntervals: if the counter may wrap unseen between any two reads, the energy is absent, not 0.
 func TestEnergyAtLongIntervals(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -94,7 +94,7 @@ func TestEnergyAtLongIntervals(t *testing.T) {
 	}
 }
 
-// TestEnergyAfterSleep: a GPU that slept had no power and counts from 0 again. That is no wrap.
+// TestEnergyAfterSleep: a GPU that slept had no power and counts from 0 again. That is not a wrap.
 func TestEnergyAfterSleep(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -119,7 +119,7 @@ func TestEnergyAfterSleep(t *testing.T) {
 	assert.InDelta(t, 80, joules(t, c), 1e-3, "counting goes on")
 }
 
-// TestEnergyAfterShortSleep: a GPU that slept only between two reads was never seen asleep, but its counter begins from 0 as well.
+// TestEnergyAfterShortSleep: a GPU that slept only between two reads was never seen asleep, but its counter starts from 0 too.
 func TestEnergyAfterShortSleep(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)
@@ -143,7 +143,7 @@ func TestEnergyAfterShortSleep(t *testing.T) {
 	assert.False(t, c.Since().IsZero())
 }
 
-// TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter begins from 0.
+// TestEnergyAfterReset: the driver refuses the table while it resets the GPU. Then the counter starts from 0.
 func TestEnergyAfterReset(t *testing.T) {
 	m := radeonInFineUnits()
 	table := m.Cards[0].Metrics.(*amdgpusim.MetricsV1x3)

@@ -30,7 +30,7 @@ func (s *Source) noDriver() error {
 	return missing.Locate(gpu.AMD, err)
 }
 
-// failure returns why no GPU of the node was read; nil where one was read, and where there is none to be read.
+// failure returns why no GPU of the node was read; nil if one was read, and if there is no GPU to read.
 func (s *Source) failure(node *gpu.Node) *gpu.Failure {
 	if slices.ContainsFunc(s.readers, func(r *reader) bool { return r.read() && r.result.Denied == nil }) {
 		return nil

@@ -29,7 +29,7 @@ func requireUnread(t *testing.T, d *gpu.Device, id string) {
 	assert.False(t, d.Memory.Limit.Known())
 }
 
-// TestNotBegun: a GPU whose read was not begun in time is unread, not failed.
+// TestNotBegun: a GPU whose read was not started in time is unread, not failed.
 func TestNotBegun(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	read(t, source)
@@ -49,8 +49,8 @@ func TestNotBegun(t *testing.T) {
 	assert.False(t, node.Devices[0].Unread)
 }
 
-// TestFilesNotPermitted: a collector that may open none of a GPU's files knows nothing of the GPU's state. The source is not readable where
-// that holds for every GPU.
+// TestFilesNotPermitted: a collector that may open none of a GPU's files knows nothing of the GPU's state. If that is true of every GPU,
+// the source is not readable.
 func TestFilesNotPermitted(t *testing.T) {
 	for name, test := range map[string]struct {
 		dir string // of the files

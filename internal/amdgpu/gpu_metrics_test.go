@@ -25,14 +25,14 @@ func TestThrottleTime(t *testing.T) {
 	table.Accumulations += 30_000
 	table.PPT += 10_000
 	require.NoError(t, os.WriteFile(tree.Path(m.Cards[0].Dir()+"/gpu_metrics"), amdgpusim.Encode(table), 0o600))
-	began := clock.now
+	start := clock.now
 	clock.pass(30 * time.Second)
 	throttle := read(t, source).Devices[0].Throttle[gpu.ThrottlePowerPPT]
 	assert.Equal(t, gpu.Some(true), throttle.Active)
 	seconds, ok := throttle.Time.Get()
 	assert.True(t, ok)
 	assert.InDelta(t, 10, seconds, 1e-9)
-	assert.Equal(t, began, throttle.Time.Since())
+	assert.Equal(t, start, throttle.Time.Since())
 }
 
 // TestUnknownRevision: a table that is too new costs the values that only it has, and one problem says so.

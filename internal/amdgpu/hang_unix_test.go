@@ -25,7 +25,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// A FIFO without a writer stands in for a file of the driver that hangs.
+// A FIFO without a writer represents a file of the driver that hangs.
 
 // TestHungRead: the source waits once for a read that never returns. The other GPUs are read, and one goroutine stays behind however
 // often the source is read.
@@ -115,7 +115,7 @@ func readUntil(t *testing.T, source *Source, condition func(*gpu.Node) bool) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// release lets the reads of a pipe return, and puts a file in its place.
+// release lets the reads of a pipe return, and replaces it by a file.
 func release(t *testing.T, fifo, text string) {
 	t.Helper()
 	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // which need not wait for another end
@@ -131,11 +131,11 @@ func TestCloseDoesNotWait(t *testing.T) {
 	busy := filepath.Join(tree.Root, "sys/class/drm/card0/device/gpu_busy_percent")
 	require.NoError(t, os.Remove(busy))
 	require.NoError(t, syscall.Mkfifo(busy, 0o600))
-	began := make(chan struct{}, 1)
+	start := make(chan struct{}, 1)
 	done := make(chan error)
 	source.readFile = func(path string) ([]byte, error) {
 		if address, name := splitPath(path); address == source.readers[0].address && name == "gpu_busy_percent" {
-			began <- struct{}{}
+			start <- struct{}{}
 		}
 		return sysfs.Read(path)
 	}
@@ -143,7 +143,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 		_, err := source.Read(context.Background())
 		done <- err
 	}()
-	<-began
+	<-start
 	require.NoError(t, source.Close())
 	require.ErrorIs(t, <-done, errClosed)
 	// The other GPU may be read at that moment.
@@ -154,8 +154,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 	require.ErrorIs(t, err, errClosed)
 }
 
-// TestHungProcesses: to read a client's fdinfo takes a lock of its GPU's driver, and hangs where that does. What KFD shows is reported
-// all the same, and so is every GPU.
+// TestHungProcesses: a read of a client's fdinfo takes a lock of its GPU's driver, and hangs if the driver does. The processes of KFD are
+// still reported, and so is every GPU.
 func TestHungProcesses(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, gpu.GroupAll)

@@ -58,7 +58,7 @@ func TestFan(t *testing.T) {
 	}
 }
 
-// TestClockOfTheSensors: the sensors' frequencies are preferred to those of the table.
+// TestClockOfTheSensors: the sensors' frequencies are preferred to the frequencies of the table.
 func TestClockOfTheSensors(t *testing.T) {
 	d := withSensors(t, map[string]string{"freq1_input": "1234000000", "freq2_input": "777000000"})
 	assert.Equal(t, gpu.Some(1234e6), d.Clocks[gpu.ClockGraphics].Speed)

@@ -49,9 +49,9 @@ func TestIdentityRefused(t *testing.T) {
 		assert.Equal(t, "a1b2c3d4e5f60000", node.Devices[4].Parent)
 		assert.Equal(t, "a1b2c3d4e5f60000/3", node.Processes[1].DeviceID)
 		assert.Empty(t, node.Problems)
-		assert.False(t, files.asked("serial_number"), "it has answered")
+		assert.False(t, files.wasRead("serial_number"), "it has answered")
 	}
-	assert.False(t, files.asked("unique_id"), "it has answered")
+	assert.False(t, files.wasRead("unique_id"), "it has answered")
 }
 
 // TestIdentityInParts: each file of the identity is read until it answers, and what was read stays.
@@ -109,12 +109,12 @@ func count(words []string, word string) int {
 	return n
 }
 
-// TestNoIdentity: a GPU that does not support such files is asked for them once. Files that do not exist are looked for a second time, as
-// the driver may not have made them yet.
+// TestNoIdentity: a GPU that does not support such files is queried for them once. Files that do not exist are looked for a second time,
+// because the driver may not have created them yet.
 func TestNoIdentity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer error
-		asked  int
+		reads  int
 	}{"no file": {syscall.ENOENT, 2}, "not supported": {syscall.EOPNOTSUPP, 1}} {
 		t.Run(name, func(t *testing.T) {
 			_, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
@@ -130,7 +130,7 @@ func TestNoIdentity(t *testing.T) {
 				assert.Empty(t, node.Devices[0].ID)
 				assert.Empty(t, node.Problems)
 				for _, name := range identity {
-					assert.Equal(t, i < tt.asked, files.asked(name), name)
+					assert.Equal(t, i < tt.reads, files.wasRead(name), name)
 				}
 			}
 		})
@@ -157,7 +157,7 @@ func TestIdentityOfAnother(t *testing.T) {
 	assert.Equal(t, "0000000000000077", read(t, source).Devices[0].ID)
 }
 
-// TestDriverVersionRefused: the kernel's release is the driver's version only where the driver has no version of its own.
+// TestDriverVersionRefused: the kernel's release is the driver's version only if the driver has no version of its own.
 func TestDriverVersionRefused(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI100(), withoutProcesses)
 	version := tree.Path("sys/module/amdgpu/version")

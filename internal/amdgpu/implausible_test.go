@@ -29,7 +29,7 @@ func TestSensorOfOnes(t *testing.T) {
 	assert.Equal(t, gpu.Some(105.0), d.TemperatureLimit[gpu.SensorEdge][gpu.LimitCritical])
 }
 
-// TestNumbersWithoutValue: what firmware and kernel write where they have no value is absent, in files and in the table.
+// TestNumbersWithoutValue: placeholders that firmware and kernel write for a missing value are absent, in files and in the table.
 func TestNumbersWithoutValue(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Metrics = nil
@@ -59,7 +59,7 @@ func TestReplaysOfOnes(t *testing.T) {
 	}
 }
 
-// TestNoTable: on older GPUs the table's file is empty. That is no failure, even where only the table is wanted.
+// TestNoTable: on older GPUs the table's file is empty. That is not a failure, even if only the table is wanted.
 func TestNoTable(t *testing.T) {
 	m := amdgpusim.APU()
 	tree, source, _ := simulate(t, m, gpu.GroupThrottle|gpu.GroupEnergy)

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// physical is a GPU of the node: the device of the GPU and those of its partitions.
+// physical is a GPU of the node: the device of the GPU and its partitions.
 type physical struct {
 	address string
 	devices []gpu.Device
@@ -74,7 +74,7 @@ func (s *Source) fill(node *gpu.Node) {
 	s.addProcesses(node)
 }
 
-// notRead returns the known GPUs, unread, for a failure that says nothing about them. It returns the error where none is known.
+// notRead returns the known GPUs, unread, for a failure that says nothing about them. It returns the error if there are no known GPUs.
 func (s *Source) notRead(node *gpu.Node, err error) (*gpu.Node, error) {
 	known := s.known.All()
 	if len(known) == 0 {
@@ -171,8 +171,8 @@ func (s *Source) whyLost(address string) string {
 	return "the amdgpu driver does not show it any more"
 }
 
-// number gives the devices of a GPU their indices as rocm-smi and amd-smi count, which number the driver's GPUs in the order of their PCI
-// addresses: partitions one each, the GPU that of its first. It returns the next index.
+// number sets the indices of the devices of a GPU as rocm-smi and amd-smi count. They number the driver's GPUs in the order of their PCI
+// addresses: each partition has an index, and the GPU has the index of its first partition. It returns the next index.
 func number(devices []gpu.Device, index int, set func(d *gpu.Device, index int)) int {
 	set(&devices[0], index)
 	for i := range devices[1:] {

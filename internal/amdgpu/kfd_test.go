@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestNodesMadeAgain: when any GPU comes, goes or is divided, the compute driver makes all its nodes again
-// (kfd_topology_update_sysfs), those of unaffected GPUs too.
+// TestNodesMadeAgain: when any GPU appears, disappears or is divided, the compute driver creates all its nodes again
+// (kfd_topology_update_sysfs), including the nodes of unaffected GPUs.
 func TestNodesMadeAgain(t *testing.T) {
 	m := amdgpusim.MI300XCPX()
 	tree, source, _ := simulate(t, m, withoutProcesses)

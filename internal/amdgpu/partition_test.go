@@ -101,7 +101,7 @@ func TestRepeatedUsage(t *testing.T) {
 	}
 }
 
-// TestOlderLocation: earlier drivers put the number of the partition where the PCI function would be.
+// TestOlderLocation: earlier drivers put the number of the partition in the place of the PCI function.
 func TestOlderLocation(t *testing.T) {
 	tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), withoutProcesses)
 	nodes := tree.Path("sys/devices/virtual/kfd/kfd/topology/nodes")
@@ -171,7 +171,7 @@ func hide(t *testing.T, tree *amdgpusim.Tree, partitions int, but ...int) (show 
 }
 
 // TestSomePartitionsSeen: partitions whose nodes the kernel shows keep their numbers, and with them their IDs, values and processes. The
-// others have what the table has.
+// others have the values of the table.
 func TestSomePartitionsSeen(t *testing.T) {
 	for name, seen := range map[string][]int{"two": {3, 5}, "one": {3}, "the first": {0}} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 	nobody       = 65534
 )
 
-// TestWithoutPermission reads a machine as a user who may not see the open files of others. The processes that KFD shows remain, and one
+// TestWithoutPermission reads a machine as a user who is not allowed to see the open files of others. The processes of KFD remain, and one
 // problem says so.
 func TestWithoutPermission(t *testing.T) {
 	if root := os.Getenv(rootVariable); root != "" {
@@ -46,7 +46,7 @@ func TestWithoutPermission(t *testing.T) {
 	runAsNobody(t, tree.Root)
 }
 
-// runAsNobody runs this test again as a user without rights, with the machine at root.
+// runAsNobody runs this test again as a user without permissions, with the machine at root.
 func runAsNobody(t *testing.T, root string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")

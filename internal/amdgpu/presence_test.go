@@ -181,7 +181,7 @@ func TestHandedOver(t *testing.T) {
 	assert.Equal(t, "3a51e0c2d4b70011", node.Devices[0].ID)
 	assert.Equal(t, [3]int64{1, 0, 1}, presence(node))
 
-	// It is handed back: its counters have begun again.
+	// It is bound again: its counters have started again.
 	unbound := tree.Path(m.Cards[0].Dir() + "/driver")
 	require.NoError(t, os.Remove(unbound))
 	plug(t, tree, m.Cards[0])

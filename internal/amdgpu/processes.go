@@ -36,7 +36,7 @@ func (s *Source) processJobs(ctx context.Context, now time.Time) []workers.Job {
 	}
 }
 
-// addProcesses adds the processes to the node: those that have a GPU open, and those of the compute driver.
+// addProcesses adds the processes to the node: the processes that have a GPU open, and the processes of the compute driver.
 func (s *Source) addProcesses(node *gpu.Node) {
 	complete := s.want.Has(gpu.GroupProcesses)
 	if s.wantsProcesses() {
@@ -102,7 +102,7 @@ func (s *Source) apus() map[string]bool {
 	return result
 }
 
-// placeProcess sets the device of a process: the partition of a GPU that is divided, by its ID or, where that could not be read, by its
+// placeProcess sets the device of a process: the partition of a GPU that is divided, by its ID or, if that could not be read, by its
 // location. It reports whether the node has the GPU.
 func placeProcess(p *gpu.Process, owner scan.Owner, devices []gpu.Device) bool {
 	i := slices.IndexFunc(devices, func(d gpu.Device) bool { return d.Info.PCIAddress == owner.Address })

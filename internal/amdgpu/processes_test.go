@@ -148,7 +148,7 @@ func TestSystemMemoryIsNoVRAM(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](210_000_000), node.Devices[0].Memory.Usage)
 }
 
-// TestSystemMemoryOfOthers: it is not reported for a GPU with its own memory. Where fdinfo cannot be read, KFD has the memory.
+// TestSystemMemoryOfOthers: it is not reported for a GPU with its own memory. If fdinfo cannot be read, KFD has the memory.
 func TestSystemMemoryOfOthers(t *testing.T) {
 	_, source, _ := simulate(t, amdgpusim.MI100(), onlyProcesses)
 	p := read(t, source).Processes[0]
@@ -163,7 +163,7 @@ func TestSystemMemoryOfOthers(t *testing.T) {
 	assert.False(t, node.Processes[0].SystemMemory.Known())
 }
 
-// TestProcessTimes: the times of the compute driver are read where they are wanted.
+// TestProcessTimes: the times of the compute driver are read if they are wanted.
 func TestProcessTimes(t *testing.T) {
 	for want, known := range map[gpu.Group]bool{onlyProcesses: false, gpu.GroupProcesses | gpu.GroupProcessTimes: true} {
 		tree, source, _ := simulate(t, amdgpusim.MI100(), want)

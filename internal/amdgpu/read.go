@@ -36,7 +36,7 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 
 	node := &gpu.Node{Vendor: gpu.AMD, Time: s.now()}
 	for _, r := range s.readers {
-		r.asked = false
+		r.queued = false
 	}
 	if err := s.scanner.scan(ctx); err != nil {
 		return s.notRead(node, err)

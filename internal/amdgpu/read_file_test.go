@@ -36,8 +36,8 @@ func (f *readNames) read(path string) ([]byte, error) {
 	return sysfs.Read(path)
 }
 
-// asked reports whether a file was read.
-func (f *readNames) asked(name string) bool {
+// wasRead reports whether a file was read.
+func (f *readNames) wasRead(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Contains(f.names, name)

@@ -14,13 +14,13 @@ type reader struct {
 	task    *workers.Task
 	gpu     *device.GPU   // belongs to the task
 	result  device.Result // what the task leaves
-	asked   bool          // the present read has a job for it
+	queued  bool          // the current read has a job for it
 	epoch   uint64        // of the last read of the GPU
 	apu     bool          // by the last read of the GPU
 }
 
 // done reports whether the present read has a result.
-func (r *reader) done() bool { return r.asked && r.task.Outcome() == workers.Done }
+func (r *reader) done() bool { return r.queued && r.task.Outcome() == workers.Done }
 
 // read reports whether the present read has read the GPU.
 func (r *reader) read() bool { return r.done() && !r.result.Gone }

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// reconcile makes a reader for each GPU that the scan found, and forgets GPUs that were handed to another driver, which is no loss.
+// reconcile creates a reader for each GPU that the scan found, and forgets GPUs that were bound to another driver, which is not a loss.
 func (s *Source) reconcile() {
 	inv := s.scanner.last
 	s.forgetReaders(func(r *reader) bool {
@@ -63,7 +63,7 @@ func (s *Source) readJobs(now time.Time) []workers.Job {
 		if card == nil || r.read() {
 			continue
 		}
-		r.asked = true
+		r.queued = true
 		in := device.Input{
 			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Stale: s.scanner.stale, Now: now, ReadFile: s.readFile,
 			DriverVersion: version, DriverVersionErr: versionErr, Names: s.scanner.names.last,
@@ -73,12 +73,12 @@ func (s *Source) readJobs(now time.Time) []workers.Job {
 	return jobs
 }
 
-// misplaced reports whether a card was not found where the scan found it.
+// misplaced reports whether a card was not at the place that the scan found.
 func (s *Source) misplaced() bool {
 	return slices.ContainsFunc(s.readers, func(r *reader) bool { return r.done() && r.result.Gone })
 }
 
-// fileLimit returns why nothing can be believed that was read, where this process may open no further file.
+// fileLimit returns why no part of the read is reliable, if this process may open no further file.
 func (s *Source) fileLimit() error {
 	for _, r := range s.readers {
 		if r.done() && r.result.FileLimit != nil {

@@ -23,7 +23,7 @@ type Option func(*Source)
 // WithClock sets the clock.
 func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = now } }
 
-// WithHungAfter replaces how long a read of a GPU has been outstanding before the GPU counts as hung; negative: it does at once. See
+// WithHungAfter replaces how long a read of a GPU has been outstanding before the GPU counts as hung; negative means immediately. See
 // workers.Pool.
 func WithHungAfter(d time.Duration) Option { return func(s *Source) { s.pool.HungAfter = d } }
 
@@ -33,7 +33,7 @@ type Source struct {
 	want     gpu.Group
 	now      func() time.Time
 	decoder  *gpumetrics.Decoder
-	readFile func(path string) ([]byte, error) // of GPUs; tests put failures in its place
+	readFile func(path string) ([]byte, error) // of GPUs; tests replace it to inject failures
 
 	mu       sync.Mutex      // held by Read and Close
 	closed   context.Context // ends with Close

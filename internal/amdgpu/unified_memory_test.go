@@ -57,7 +57,7 @@ func TestUnifiedMemory(t *testing.T) {
 	}
 }
 
-// TestUnifiedMemoryInPart: the GPU's memory is absent where the compute driver does not show all partitions.
+// TestUnifiedMemoryInPart: the GPU's memory is absent if the compute driver does not show all partitions.
 func TestUnifiedMemoryInPart(t *testing.T) {
 	m := mi300a(amdgpusim.MI300XCPX, 1<<30)
 	tree, source, _ := simulate(t, m, withoutProcesses)

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// TestDriverUnloaded: a GPU whose driver is unloaded, for an upgrade say, is unread: only the source has failed.
+// TestDriverUnloaded: a GPU whose driver is unloaded, for example for an upgrade, is unread: only the source has failed.
 func TestDriverUnloaded(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)

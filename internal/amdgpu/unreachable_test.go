@@ -34,8 +34,8 @@ func asksGPU(name string) bool {
 		strings.HasSuffix(name, "_average")
 }
 
-// TestSilentFirmware: the driver still reports the memory and the link of a GPU that fell off the bus or whose firmware hangs. The GPU
-// is failed all the same.
+// TestSilentFirmware: the driver still reports the memory and the link of a GPU that fell off the bus or whose firmware hangs. The GPU is
+// failed nevertheless.
 func TestSilentFirmware(t *testing.T) {
 	for name, build := range amdgpusim.Machines() {
 		if name == "apu" {
@@ -67,7 +67,7 @@ func TestSilentFirmware(t *testing.T) {
 // quantities, is unreachable.
 func TestInvalidArguments(t *testing.T) { testUnsupported(t, syscall.EINVAL) }
 
-// TestNotSupported: so does the answer that it is not supported, which the driver gives of a GPU whose firmware it does not reach.
+// TestNotSupported: the same is true of the answer "not supported", which the driver gives for a GPU whose firmware it cannot reach.
 func TestNotSupported(t *testing.T) { testUnsupported(t, syscall.EOPNOTSUPP) }
 
 func testUnsupported(t *testing.T, answer error) {
@@ -157,7 +157,7 @@ func TestInvalidAsleep(t *testing.T) {
 	assert.Equal(t, []string{"asleep"}, whats(node, node.Devices[0].ID))
 }
 
-// TestFellAsleepMeanwhile: later drivers refuse all quantities of a GPU that sleeps. That is no failure.
+// TestFellAsleepMeanwhile: later drivers refuse all quantities of a GPU that sleeps. That is not a failure.
 func TestFellAsleepMeanwhile(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Status = "suspended"

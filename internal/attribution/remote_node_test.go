@@ -72,7 +72,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// A process that has not been looked up yet may be anyone's; one that was looked up and is gone is nobody's.
+// A process that has not been looked up yet may belong to any container; one that was looked up and is gone belongs to no container.
 func TestRemoteUnread(t *testing.T) {
 	m := remote(t)
 	node := nodeOf(device(0), device(1))

@@ -3,8 +3,8 @@
 
 // Package backoff spaces out attempts at something that keeps failing.
 //
-// The time between two attempts doubles up to a maximum. Whoever has a reason to try earlier (a kernel module was loaded, a tool was
-// replaced) does not ask Due.
+// The time between two attempts doubles up to a maximum. A caller with a reason to try earlier (a kernel module was loaded, a tool was
+// replaced) does not call Due.
 package backoff
 
 import (

@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Each wait is twice the one before until the maximum, also in another unit and where the maximum is odd.
+// Each wait is twice the one before until the maximum, also in another unit and if the maximum is odd.
 func TestWaitInReads(t *testing.T) {
 	for failures, wait := range []int{0, 2, 4, 8, 16, 32, 33, 33} {
 		assert.Equal(t, wait, PolicyIn[int]{First: 2, Max: 33}.Wait(failures))

@@ -14,13 +14,12 @@ const (
 	// gapFactor is how many times the interval may be between two reads for the later one to stand for the time between them: one or
 	// two reads have failed.
 	gapFactor = 3
-	// longestGap bounds that time where reads are usually further apart. A source that answers only now and then makes long
-	// distances usual.
+	// longestGap bounds that time if reads are usually further apart. A source that answers only now and then makes long gaps usual.
 	longestGap = time.Hour
 )
 
-// Cadence knows the configured interval between reads and learns the actual one: where there are more nodes to read than there is time
-// for, reads are further apart although none has failed. It is not safe for concurrent use.
+// Cadence knows the configured interval between reads and learns the actual one: if there are more nodes than can be read in time, reads
+// are further apart although none has failed. It is not safe for concurrent use.
 type Cadence struct {
 	interval time.Duration
 	last     time.Time
@@ -34,7 +33,7 @@ func New(interval time.Duration) *Cadence { return &Cadence{interval: interval} 
 // Span is the time between two reads.
 type Span struct {
 	End    time.Time
-	Length time.Duration // zero before the second read, and where the clock was set back
+	Length time.Duration // zero before the second read, and if the clock was set back
 	// Observed reports that the reads are as close as configured or usual, so that what the later one shows counts for the whole span.
 	Observed bool
 }

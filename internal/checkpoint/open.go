@@ -49,7 +49,7 @@ func (s *Store) readQueue(ctx context.Context) {
 		}
 		if err != nil {
 			s.discard(eventKey(number), err)
-			s.queue.gone = append(s.queue.gone, number)
+			s.queue.removed = append(s.queue.removed, number)
 			continue
 		}
 		s.queue.put(message{number: number, data: data, records: logs.LogRecordCount(), stored: true})
@@ -58,13 +58,13 @@ func (s *Store) readQueue(ctx context.Context) {
 	s.queue.next = n.Next
 }
 
-// readKeys reads all parts, and has what nothing refers to any more removed. Without a storage that can list its keys there are no parts.
+// readKeys reads all parts, and removes what nothing refers to any more. Without a storage that can list its keys there are no parts.
 func (s *Store) readKeys(ctx context.Context) {
 	walker, ok := s.client.(storage.Walker)
 	if !ok {
 		return
 	}
-	s.parts.kept = true
+	s.parts.listable = true
 	waits := make(map[string]bool, len(s.queue.messages))
 	for i := range s.queue.messages {
 		waits[eventKey(s.queue.messages[i].number)] = true
@@ -86,7 +86,7 @@ func (s *Store) readKeys(ctx context.Context) {
 		}
 		return nil, nil
 	})
-	for key := range s.parts.found {
+	for key := range s.parts.restored {
 		if err == nil && !states[key] {
 			s.discardParts(key)
 		}

@@ -28,15 +28,15 @@ type Part struct {
 
 // parts are the parts that are stored.
 type parts struct {
-	kept  bool           // the storage can list its keys: without that nobody would find them
-	sizes map[string]int // in bytes, by key, of what is stored or pending
-	bytes int            // of all
-	full  bool           // some are not stored, which was logged
+	listable bool           // the storage can list its keys: otherwise the parts could not be found again
+	sizes    map[string]int // in bytes, by key, of what is stored or pending
+	bytes    int            // of all
+	full     bool           // some are not stored, which was logged
 	// unwritten are those that are pending and were never written, by key. When they end, nothing is to be removed: a storage that fails for long would
 	// have the removals add up.
 	unwritten map[string]struct{}
-	// found are those that an earlier process has left and nobody has asked for yet, by source and name.
-	found map[string]map[string][]byte
+	// restored are the parts that an earlier process has left and that no source has taken yet, by source and name.
+	restored map[string]map[string][]byte
 }
 
 // has reports whether there is room for a part.
@@ -83,10 +83,10 @@ func encodeParts(source string, changed []Part) (encoded []encodedPart, first er
 	return encoded, first
 }
 
-// putPart has a part written, or removed if it has ended or there is no room for it: an old one would be false.
+// putPart writes a part. It removes the part if it has ended or if there is no room for it: an old one would be false.
 func (s *Store) putPart(key string, data []byte) {
 	p := &s.parts
-	if !p.kept {
+	if !p.listable {
 		return
 	}
 	if data != nil && !p.has(key, len(data)) {
@@ -127,30 +127,30 @@ func (s *Store) findPart(key string, value []byte) {
 		return
 	}
 	p.note(key, len(value))
-	if p.found == nil {
-		p.found = map[string]map[string][]byte{}
+	if p.restored == nil {
+		p.restored = map[string]map[string][]byte{}
 	}
-	if p.found[source] == nil {
-		p.found[source] = map[string][]byte{}
+	if p.restored[source] == nil {
+		p.restored[source] = map[string][]byte{}
 	}
-	p.found[source][name] = bytes.Clone(value)
+	p.restored[source][name] = bytes.Clone(value)
 }
 
 // discardParts has the parts removed that an earlier process has left.
 func (s *Store) discardParts(source string) {
-	for name := range s.parts.found[source] {
+	for name := range s.parts.restored[source] {
 		s.putPart(partKey(source, name), nil)
 	}
-	delete(s.parts.found, source)
+	delete(s.parts.restored, source)
 }
 
-// Parts calls use, once, with each part that was stored of a source whose state was loaded. Those with which it returns an error are logged
-// and discarded.
+// Parts calls use, once, with each stored part of a source whose state was loaded. A part for which use returns an error is logged and
+// discarded.
 func (s *Store) Parts(source string, use func(name string, data []byte) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused, first := 0, error(nil)
-	for name, data := range s.parts.found[source] {
+	for name, data := range s.parts.restored[source] {
 		if err := use(name, data); err != nil {
 			s.putPart(partKey(source, name), nil)
 			if refused++; first == nil {
@@ -158,7 +158,7 @@ func (s *Store) Parts(source string, use func(name string, data []byte) error) {
 			}
 		}
 	}
-	delete(s.parts.found, source)
+	delete(s.parts.restored, source)
 	if refused > 0 {
 		s.logger.Warn("Stored entries are not used", zap.String("key", statePrefix+source), zap.Int("entries", refused), zap.Error(first),
 			zap.String("effect", "the receiver reports them as new"))

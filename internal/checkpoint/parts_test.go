@@ -94,7 +94,7 @@ func TestPartsThatAreRefused(t *testing.T) {
 	assert.ElementsMatch(t, []string{"part/pods/c", "state/pods"}, disk.Keys())
 }
 
-// Parts are bounded one by one and together. What is not stored is no older state either, and is logged once.
+// Parts are bounded individually and together. If a part is not stored, its older state is not kept either, and this is logged once.
 func TestPartsAreBounded(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	s, _, log := open(t, disk)
@@ -128,7 +128,7 @@ func TestPartsAreBounded(t *testing.T) {
 	assert.Len(t, load(t, s, "pods"), 32<<10)
 }
 
-// A storage that cannot list its keys keeps no parts: nobody would find them.
+// A storage that cannot list its keys keeps no parts: they could not be found again.
 func TestPartsNeedKeys(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	s := checkpoint.Open(t.Context(), noWalk{disk}, zap.NewNop(), func(context.Context, int) {})

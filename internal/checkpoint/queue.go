@@ -32,7 +32,7 @@ type queue struct {
 	next     uint64 // the number of the next message
 	records  atomic.Int64
 	bytes    int
-	gone     []uint64 // are stored and are to be removed
+	removed  []uint64 // are stored and are to be removed
 }
 
 // add adds a message and returns the number of records that were dropped for it.
@@ -61,7 +61,7 @@ func (q *queue) put(m message) {
 func (q *queue) remove() {
 	first := &q.messages[0]
 	if first.stored {
-		q.gone = append(q.gone, first.number)
+		q.removed = append(q.removed, first.number)
 	}
 	q.records.Add(int64(-first.records))
 	q.bytes -= len(first.data)
@@ -79,7 +79,7 @@ type numbers struct {
 	Next    uint64 `json:"next"`
 }
 
-// numbers returns the queue's numbers, with those of messages that are still to be removed.
+// numbers returns the queue's numbers, including the numbers of messages that are still to be removed.
 func (q *queue) numbers() []byte {
 	n := numbers{Version: version, First: q.next, Next: q.next}
 	if len(q.messages) > 0 {

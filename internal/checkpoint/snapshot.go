@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// version is that of snapshots and of the queue's numbers. What another version wrote is discarded.
+	// version is the version of snapshots and of the queue's numbers. Data of another version is discarded.
 	version = 1
 	// maxState bounds a snapshot, in bytes.
 	maxState = 4 << 20
-	// staleAfter is for how long a snapshot counts that is not written again: that of a node which has gone, or which another replica reads.
+	// staleAfter is how long a snapshot counts that is not written again, because its node has gone or another replica reads the node.
 	staleAfter = 7 * 24 * time.Hour
 )
 

@@ -89,7 +89,7 @@ func (s *Store) Put(ctx context.Context, key string, known any, open, logs plog.
 		s.mu.Unlock()
 		return
 	}
-	s.pending[statePrefix+key] = state // nil where it cannot be stored: an old one would have its changes found again
+	s.pending[statePrefix+key] = state // nil if it cannot be stored: an old state would report its changes again
 	for _, part := range encoded {
 		s.putPart(part.key, part.data)
 	}

@@ -50,7 +50,7 @@ func uidsOf(logs plog.Logs) (uids []string) {
 	return uids
 }
 
-// open opens a store whose drops and log lines are returned.
+// open opens a store and returns its drops and log lines.
 func open(t *testing.T, s *checkpointtest.Storage) (*checkpoint.Store, *int, *observer.ObservedLogs) {
 	t.Helper()
 	core, log := observer.New(zap.InfoLevel)
@@ -228,7 +228,8 @@ func TestStorageThatFails(t *testing.T) {
 	assert.Equal(t, []string{"d"}, drain(t, s), "a was removed as well")
 }
 
-// A change that could not be stored is stored later together with its record, whoever writes next: otherwise a restart would find it again.
+// A change that could not be stored is stored later together with its record, with the next write of any source: otherwise a restart would
+// find it again.
 func TestChangeIsStoredWithItsRecord(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	s, _, _ := open(t, disk)
@@ -329,7 +330,7 @@ func TestGarbage(t *testing.T) {
 // noWalk is a storage that cannot list its keys.
 type noWalk struct{ storage.Client }
 
-// What nothing refers to is removed where the storage can list its keys.
+// Keys to which nothing refers are removed if the storage can list its keys.
 func TestStaleKeysAreRemoved(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	s, _, _ := open(t, disk)

@@ -30,7 +30,7 @@ func (s *Store) write(ctx context.Context, err error) {
 		for i := range s.queue.messages {
 			s.queue.messages[i].stored = true
 		}
-		s.queue.gone = nil
+		s.queue.removed = nil
 		clear(s.pending)
 		clear(s.parts.unwritten)
 	}
@@ -43,14 +43,14 @@ func (s *Store) operations() []*storage.Operation {
 	for key, data := range s.pending {
 		ops = append(ops, operation(key, data))
 	}
-	changed := len(s.queue.gone) > 0
+	changed := len(s.queue.removed) > 0
 	for i := range s.queue.messages {
 		if m := &s.queue.messages[i]; !m.stored {
 			ops = append(ops, storage.SetOperation(eventKey(m.number), m.data))
 			changed = true
 		}
 	}
-	for _, number := range s.queue.gone {
+	for _, number := range s.queue.removed {
 		ops = append(ops, storage.DeleteOperation(eventKey(number)))
 	}
 	if changed {
@@ -66,7 +66,7 @@ func operation(key string, data []byte) *storage.Operation {
 	return storage.SetOperation(key, data)
 }
 
-// log logs that the storage began or ceased to fail.
+// log logs that the storage started or stopped failing.
 func (s *Store) log(err error) {
 	switch {
 	case err != nil && !s.failed:

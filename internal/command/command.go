@@ -10,7 +10,7 @@ import (
 	"errors"
 )
 
-// Tool is a known tool. There is no way to run another program.
+// Tool is a known tool. No other program can be run.
 type Tool string
 
 // The tools, by the names of their executables.
@@ -29,16 +29,16 @@ func (t Tool) Environment() []string {
 	return []string{"LC_ALL=C"}
 }
 
-// The reasons why there is no result of a tool. Every Runner wraps one of them where it applies. Any other error means that the
-// machine on which the tool runs could not be reached, which says nothing about the tool.
+// The reasons why a tool has no result. Every Runner wraps the one that applies. Any other error means that the machine on which the tool
+// runs could not be reached, which says nothing about the tool.
 var (
-	// ErrNotFound is returned where the tool is missing or cannot be started.
+	// ErrNotFound is returned if the tool is missing or cannot be started.
 	ErrNotFound = errors.New("tool not found")
-	// ErrShortage is returned where this machine has no process or file descriptor left to start the tool.
+	// ErrShortage is returned if this machine has no process or file descriptor left to start the tool.
 	ErrShortage = errors.New("the collector cannot start a process")
-	// ErrTimeout is returned where the tool did not end in time.
+	// ErrTimeout is returned if the tool did not end in time.
 	ErrTimeout = errors.New("tool did not end in time")
-	// ErrBusy is returned where an earlier call has not ended. No other is started beside it.
+	// ErrBusy is returned if an earlier call has not ended. A second one is not started beside it.
 	ErrBusy = errors.New("tool still running")
 )
 
@@ -53,22 +53,22 @@ type Command struct {
 type Result struct {
 	Stdout   []byte
 	Stderr   []byte
-	ExitCode int // -1 where a signal terminated the tool
-	// Truncated is true where the tool printed more than the limit. Stdout then has the beginning, at most 1 MiB of it on this machine.
+	ExitCode int // -1 if a signal terminated the tool
+	// Truncated is true if the tool printed more than the limit. Stdout then has the beginning, at most 1 MiB of it on this machine.
 	Truncated bool
 }
 
-// Lines returns the complete lines that a tool has printed, and whether they are all of its output. All the tools end every
-// line. Their output is buffered in blocks, and a tool that crashes does not print the last one: the output then ends in the
-// middle of a line, where a number may be shorter than it was meant to be. Such a line is omitted.
+// Lines returns the complete lines that a tool has printed, and whether they are all of its output. All the tools end every line. Their
+// output is buffered in blocks, and a tool that crashes does not print the last one: the output then ends in the middle of a line, and a
+// number there may be truncated. Such a line is omitted.
 func (r *Result) Lines() (lines []byte, whole bool) {
 	end := bytes.LastIndexByte(r.Stdout, '\n') + 1
 	return r.Stdout[:end], end == len(r.Stdout) && r.ExitCode >= 0 && !r.Truncated
 }
 
-// Runner runs commands on a machine: on this one, or in a driver pod. Run runs them one after the other and returns a result for
-// each, in order. An exit code is no error, as the Result has it. An error means that a tool could not be run or did not end in
-// time; the results before it are returned. Results are valid until the next Run.
+// Runner runs commands on a machine: on this one, or in a driver pod. Run runs them one after the other and returns a result for each, in
+// order. A nonzero exit code is in the Result and is not an error. An error means that a tool could not be run or did not end in time; the
+// results before it are returned. Results are valid until the next Run.
 type Runner interface {
 	Run(ctx context.Context, commands ...Command) ([]Result, error)
 }

@@ -33,7 +33,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// AMD's tools print numbers as well.
+// AMD's tools print numbers too.
 func TestEnvironmentOfEveryTool(t *testing.T) {
 	for _, tool := range []Tool{NvidiaSMI, ROCmSMI, AMDSMI} {
 		assert.Contains(t, tool.Environment(), "LC_ALL=C", tool)

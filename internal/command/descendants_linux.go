@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// startTicks returns when a process was started, in ticks since boot: field 22 of /proc/<pid>/stat. It is 0 where that is unknown.
+// startTicks returns when a process was started, in ticks since boot: field 22 of /proc/<pid>/stat. It is 0 if the start is unknown.
 func startTicks(pid int) uint64 {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -3,7 +3,7 @@
 
 package command
 
-// Find returns where a tool is that a Local without a configured path would run. The error wraps ErrNotFound.
+// Find returns the path of the tool that a Local without a configured path would run. The error wraps ErrNotFound.
 func Find(tool Tool) (path string, err error) {
 	path, _, err = find(tool, "", places(tool))
 	return path, err

@@ -16,7 +16,7 @@ import (
 const (
 	defaultStdoutLimit = 8 << 20 // ten times what a node with 16 GPUs, all MIG instances and a thousand processes prints
 	defaultStderrLimit = 64 << 10
-	defaultTimeout     = time.Minute // where the context has no deadline
+	defaultTimeout     = time.Minute // if the context has no deadline
 )
 
 // defaultKillWait is how long Run waits for a killed process, also beyond the context's deadline. It is longer than maxGrace, for which the
@@ -24,15 +24,13 @@ const (
 // late would be reported as one that no kill ends.
 const defaultKillWait = 2 * time.Second
 
-// Local is a Runner of one tool on this machine. The executable has the tool's name and is in one of the fixed places, or at the
-// configured absolute path. It runs in a process group of its own, which is killed as a whole at the deadline, with a fixed
-// environment and no input.
+// Local is a Runner of one tool on this machine. The executable has the tool's name and is in one of the fixed places, or at the configured
+// absolute path. It runs in a process group of its own, which is killed as a whole at the deadline, with a fixed environment and no input.
 //
-// At most one process exists at a time. While a process hangs in the kernel, where no kill ends it, Run returns ErrBusy
-// immediately.
+// At most one process exists at a time. While a process hangs in the kernel and cannot be killed, Run returns ErrBusy immediately.
 type Local struct {
 	tool        Tool
-	path        string // configured; empty where the tool is searched in places
+	path        string // configured; empty if the tool is searched in places
 	places      []place
 	env         []string
 	stdoutLimit int
@@ -43,7 +41,7 @@ type Local struct {
 	start       func(ctx context.Context, s spec) (process, error)
 
 	mu    sync.Mutex
-	since time.Time // when the running process was started; zero where there is none
+	since time.Time // when the running process was started; zero if none is running
 }
 
 // LocalOption changes a bound or the environment of a Local.
@@ -111,7 +109,7 @@ func (l *Local) Run(ctx context.Context, commands ...Command) ([]Result, error) 
 	return results, nil
 }
 
-// run runs one command that may print so many bytes. Where stuck is true the process still exists, and the Local is released when it ends.
+// run runs one command that may print so many bytes. If stuck is true the process still exists, and the Local is released when it ends.
 func (l *Local) run(ctx context.Context, c Command, room int) (result Result, stuck bool, err error) {
 	if c.Tool != l.tool {
 		return Result{}, false, fmt.Errorf("%s: asked to run %q", l.tool, c.Tool)
@@ -138,23 +136,23 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 	if err != nil {
 		return Result{}, false, startError(path, err)
 	}
-	gone := make(chan error)
+	exited := make(chan error)
 	abandoned := make(chan struct{})
 	go func() {
 		waited := p.wait()
 		select {
-		case gone <- waited:
+		case exited <- waited:
 		case <-abandoned:
 			l.release()
 		}
 	}()
 	select {
-	case err = <-gone:
+	case err = <-exited:
 	case <-bounded.Done():
 		timer := time.NewTimer(l.killWait)
 		defer timer.Stop()
 		select {
-		case err = <-gone:
+		case err = <-exited:
 		case <-timer.C:
 			close(abandoned)
 			return Result{}, true, l.aborted(context.Cause(bounded),

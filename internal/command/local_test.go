@@ -16,13 +16,13 @@ import (
 )
 
 // stuck is a process that hangs in the kernel: no kill ends it until letGo is closed.
-type stuck struct{ letGo chan struct{} }
+type stuck struct{ release chan struct{} }
 
-func (s stuck) wait() error { <-s.letGo; return errors.New("signal: killed") }
+func (s stuck) wait() error { <-s.release; return errors.New("signal: killed") }
 func (stuck) exitCode() int { return -1 }
 func (stuck) pid() int      { return 4711 }
 
-// slow is a process that ends some time after it was killed, as one whose memory on the GPUs the driver has to free first.
+// slow is a process that ends some time after it was killed, because the driver has to free its GPU memory first.
 type slow struct {
 	killed <-chan struct{}
 	after  time.Duration
@@ -58,7 +58,7 @@ func (ended) exitCode() int { return 0 }
 func (ended) pid() int      { return 4712 }
 
 func TestLocalStuckProcessKeepsItBusy(t *testing.T) {
-	p := stuck{letGo: make(chan struct{})}
+	p := stuck{release: make(chan struct{})}
 	starts := 0
 	l, err := NewLocal(NvidiaSMI, ownExecutable(t))
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestLocalStuckProcessKeepsItBusy(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "goroutines pile up behind a stuck process")
 	assert.Equal(t, 2, starts, "another process was started beside a stuck one")
 
-	close(p.letGo)
+	close(p.release)
 	require.Eventually(t, func() bool {
 		_, err = l.Run(t.Context(), Command{Tool: NvidiaSMI})
 		return err == nil

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// driverLog is where the driver reports what happens to a GPU.
+// driverLog is the log to which the driver reports what happens to a GPU.
 const driverLog = "the kernel log"
 
 func executable(tool Tool) string { return string(tool) }
@@ -21,7 +21,7 @@ func sameName(a, b string) bool { return a == b }
 
 func mayExecute(mode fs.FileMode) bool { return mode.Perm()&0o111 != 0 }
 
-// environment returns the variables that every tool gets in addition: where the system's programs are.
+// environment returns the variables that every tool gets in addition: the directories of the system's programs.
 func environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 }

@@ -87,7 +87,7 @@ func TestLocalLibrariesBesideTheTool(t *testing.T) {
 
 func TestLocalHangIsKilledAsAGroup(t *testing.T) {
 	pids, ready := filepath.Join(t.TempDir(), "pids"), filepath.Join(t.TempDir(), "ready")
-	// A child and its child keep the output open as well.
+	// A child and its child keep the output open too.
 	l := script(t, `echo $$ >`+pids+`
 sh -c 'echo $$ >>`+pids+`; sleep 300 & echo $! >>`+pids+`; wait' &
 while [ "$(wc -l <`+pids+`)" -lt 3 ]; do :; done

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// driverLog is where the driver reports what happens to a GPU.
+// driverLog is the log to which the driver reports what happens to a GPU.
 const driverLog = "the System log in the Event Viewer"
 
 func executable(tool Tool) string { return string(tool) + ".exe" }
@@ -26,8 +26,7 @@ func environment() []string {
 	return []string{"SystemRoot=" + systemRoot(), "PATH=" + filepath.Join(systemRoot(), "System32")}
 }
 
-// places returns the places of nvidia-smi: System32 since driver 445, the NVSMI folder before. The other tools do not exist for
-// Windows.
+// places returns the places of nvidia-smi: System32 since driver 445, the NVSMI directory before. The other tools do not exist for Windows.
 func places(tool Tool) []place {
 	if tool != NvidiaSMI {
 		return nil

@@ -26,7 +26,7 @@ func (o *output) result(exitCode int) Result {
 // parser must not spend memory on the rest.
 const maxFlood = 1 << 20
 
-// bounded is a buffer for at most limit bytes. Where there are more it keeps the beginning and calls full once.
+// bounded is a buffer for at most limit bytes. If there are more it keeps the beginning and calls full once.
 type bounded struct {
 	data      []byte
 	limit     int

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// place is a directory in which a tool may be, and where its libraries are if it is there.
+// place is a directory that may contain a tool, with the directory of the libraries of that tool.
 type place struct {
 	dir       string
-	libraries string // LD_LIBRARY_PATH; empty where the loader knows them
+	libraries string // LD_LIBRARY_PATH; empty if the loader knows them
 }
 
 // ValidatePath checks the configured path of a tool. It must be empty, or absolute and end with the tool's own name, so that a
@@ -63,7 +63,7 @@ func find(tool Tool, configured string, places []place) (path, libraries string,
 		ErrNotFound, executable(tool), strings.Join(dirs, ", "))
 }
 
-// checkExecutable returns an error where a file cannot be executed, or where others than root and the collector's user could replace it.
+// checkExecutable returns an error if a file cannot be executed, or if users other than root and the collector's user could replace it.
 func checkExecutable(path string) error {
 	info, err := os.Stat(path)
 	switch {

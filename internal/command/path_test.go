@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownExecutable creates an executable file with the tool's name in a folder of its own and returns its path.
+// ownExecutable creates an executable file with the tool's name in a directory of its own and returns its path.
 func ownExecutable(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))

@@ -3,8 +3,8 @@
 
 package command
 
-// places returns the places of a tool: those of distributions' packages and the vendors' installers, then those that node images
-// and driver containers mount, where the loader does not know the libraries beside the tool.
+// places returns the places of a tool: first the places of distributions' packages and the vendors' installers, then the places that node
+// images and driver containers mount, whose libraries the loader does not know.
 func places(tool Tool) []place {
 	system := []place{{dir: "/usr/bin"}, {dir: "/usr/local/bin"}, {dir: "/bin"}, {dir: "/usr/sbin"}}
 	if tool == NvidiaSMI {

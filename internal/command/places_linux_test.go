@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each tool is searched where the vendor's drivers install it, and in the system's own directories first.
+// Each tool is searched in the directories in which the vendor's drivers install it, and in the system's own directories first.
 func TestPlaces(t *testing.T) {
 	dirs := func(tool Tool) (all []string) {
 		for _, p := range places(tool) {

@@ -5,5 +5,5 @@
 
 package command
 
-// places returns none: no vendor ships its tools for this operating system. A configured path works all the same.
+// places returns nil: no vendor ships its tools for this operating system. A configured path still works.
 func places(Tool) []place { return nil }

@@ -56,9 +56,9 @@ type osProcess struct {
 	started uint64 // as startTicks returns it
 }
 
-// wait returns an error only where the context or a signal ended the process. It kills what the tool left behind, which may keep
-// the output open and would accumulate. The number of the group is free by then, but the kernel assigns numbers in a circle, so
-// no other process can have it so soon.
+// wait returns an error only if the context or a signal ended the process. It kills what the tool left behind, which may keep the output
+// open and would accumulate. The number of the group is free by then, but the kernel assigns numbers in a circle, so no other process can
+// have it so soon.
 func (p osProcess) wait() error {
 	err := p.cmd.Wait()
 	_ = killGroup(p.cmd.Process)

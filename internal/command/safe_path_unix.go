@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// CheckSafe returns an error if someone else than root and the collector's user could replace a tool or a library: if a folder of its
-// path, or of the path to which symbolic links lead, belongs to another user or is writable by others. In a sticky folder of root,
-// such as /tmp, nobody can replace what belongs to another.
+// CheckSafe returns an error if a user other than root and the collector's user could replace a tool or a library: if a directory of its
+// path, or of the path to which symbolic links lead, belongs to another user or is writable by others. In a sticky directory of root, such
+// as /tmp, a user cannot replace the files of another user.
 func CheckSafe(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

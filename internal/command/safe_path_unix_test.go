@@ -73,7 +73,7 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 	require.NoError(t, os.Chmod(path, mode))
 }
 
-// link returns a symbolic link to the tool, in a folder with this mode.
+// link returns a symbolic link to the tool, in a directory with this mode.
 func link(t *testing.T, path string, mode os.FileMode) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "link")

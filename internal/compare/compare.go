@@ -52,13 +52,13 @@ func Of(node *gpu.Node) Values {
 	all := Values{}
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		of := map[string]value{}
+		values := map[string]value{}
 		if !d.Unread {
-			addProperties(of, d)
-			addQuantities(of, d)
-			addProcesses(of, d, node.Processes)
+			addProperties(values, d)
+			addQuantities(values, d)
+			addProcesses(values, d, node.Processes)
 		}
-		all[d.ID] = of
+		all[d.ID] = values
 	}
 	return all
 }
@@ -80,8 +80,8 @@ func Nodes(before, tool, after Values) []Row {
 
 func device(id string, before, tool, after map[string]value) []Row {
 	known := map[string]value{}
-	for _, of := range []map[string]value{before, tool, after} {
-		maps.Copy(known, of)
+	for _, values := range []map[string]value{before, tool, after} {
+		maps.Copy(known, values)
 	}
 	names := slices.SortedFunc(maps.Keys(known), func(a, b string) int {
 		return cmp.Or(known[a].order-known[b].order, strings.Compare(a, b))
@@ -118,7 +118,7 @@ func judge(allowed tolerance, row *Row) (Verdict, float64) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	within := allowed.of(max(math.Abs(low), math.Abs(high)))
+	within := allowed.at(max(math.Abs(low), math.Abs(high)))
 	if theirs < low-within || theirs > high+within {
 		return Differs, within
 	}

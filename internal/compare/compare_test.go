@@ -50,7 +50,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A GPU that only one of them has is a row for each of its values, and one that was not read has none.
+// A GPU in only one of the two has a row for each of its values, and one that was not read has no rows.
 func TestMissingDevices(t *testing.T) {
 	none := Of(&gpu.Node{Devices: []gpu.Device{{ID: "GPU-1", Unread: true}}})
 	rows := Nodes(none, Of(device1(300, nil)), none)
@@ -73,7 +73,7 @@ func TestMovingProperty(t *testing.T) {
 // What only some boards have is compared under the name of its sensor.
 func TestSensorsAndBus(t *testing.T) {
 	t.Parallel()
-	of := func(rpm int64, celsius, volts float64, naks int64) Values {
+	values := func(rpm int64, celsius, volts float64, naks int64) Values {
 		return Of(device1(300, func(d *gpu.Device) {
 			d.Fans = []gpu.Fan{{Location: "fan0", Speed: gpu.Some(rpm)}}
 			d.TemperatureDetail = []gpu.SensorValue{{Location: "hbm1", Value: gpu.Some(celsius)}}
@@ -83,8 +83,8 @@ func TestSensorsAndBus(t *testing.T) {
 			d.RetiredPages.Bad = gpu.Some(naks)
 		}))
 	}
-	ours := of(1000, 50, 0.8, 7)
-	near, far := Nodes(ours, of(1199, 52, 0.84, 8), ours), Nodes(ours, of(1301, 54, 0.95, 9), ours)
+	ours := values(1000, 50, 0.8, 7)
+	near, far := Nodes(ours, values(1199, 52, 0.84, 8), ours), Nodes(ours, values(1301, 54, 0.95, 9), ours)
 	for quantity, change := range map[string]Verdict{
 		"fan, fan0, speed": Differs, "temperature, hbm1": Differs, "voltage, gfx": Differs, "PCIe NAKs, sent": Differs, "utilization, XCC 1": Same,
 	} {

@@ -35,7 +35,7 @@ func addProperties(to map[string]value, d *gpu.Device) {
 	addLocal("pages wait to be retired", d.RetiredPages.Pending)
 }
 
-// propertyOrder is that of properties that are listed last.
+// propertyOrder is the order of properties, which are listed last.
 const propertyOrder = 50
 
 // number returns a whole number as a reading.

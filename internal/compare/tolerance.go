@@ -6,10 +6,10 @@ package compare
 // tolerance is how far a tool's value may be outside of ours: the larger of a number in the quantity's unit and a fraction of the value.
 type tolerance struct{ absolute, relative float64 }
 
-func (t tolerance) of(value float64) float64 { return max(t.absolute, t.relative*value) }
+func (t tolerance) at(value float64) float64 { return max(t.absolute, t.relative*value) }
 
-// The tolerances. docs/troubleshoot/doctor.md has them. A value that stands still may differ by what a tool rounds away; one that moves by what it moves
-// in the moment between two reads, beyond the two of ours.
+// The tolerances. docs/troubleshoot/doctor.md has them. A constant value may differ by what a tool rounds away; a changing value by its
+// change in the moment between two reads, in addition to the difference of our two reads.
 var (
 	exact       = tolerance{relative: 1e-9}
 	memory      = tolerance{absolute: 1 << 20}                 // tools print MiB

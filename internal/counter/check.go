@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Check tells a counter that was reset from one that was read wrong once. A value that the last one does not lead to is doubtful until the
-// next read confirms it, by a value that it leads to. The zero Check has read nothing.
+// Check distinguishes a counter that was reset from a value that was read wrong once. If a value does not follow from the last one, it is
+// doubtful until the next read confirms it with a value that follows from it. The zero Check has no reading.
 type Check struct {
 	last  Reading // that was not in doubt, or was confirmed
 	doubt Reading // the last read, if it is in doubt
@@ -31,7 +31,7 @@ const (
 	Wrapped
 	// Reset means that the counter was reset before the read whose doubtful value this one confirms.
 	Reset
-	// Doubtful means that the value may be wrong. Only the next read can tell.
+	// Doubtful means that the value may be wrong. The next read decides.
 	Doubtful
 )
 

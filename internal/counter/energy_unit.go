@@ -10,16 +10,16 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The units of the energy counters of AMD's firmware, in joules. The driver hands the count on as it is, and AMD's tools multiply every
-// count by EnergyUnitFine.
+// The units of the energy counters of AMD's firmware, in joules. The driver reports the raw count, and AMD's tools multiply every count by
+// EnergyUnitFine.
 const (
 	EnergyUnitFine   = 1.0 / 65536 // which AMD rounds to 15.259 µJ
 	energyUnitMilli  = 1e-3
 	energyUnitCoarse = 1.0
 )
 
-// energyUnits are the units that are known: from tables of metrics that were read twice, and since gfx942 from the kernel's
-// kgd_pp_interface.h. A GPU whose target is not known is found by its model.
+// energyUnits are the known units: from tables of metrics that were read twice, and since gfx942 from the kernel's kgd_pp_interface.h. If
+// the target of a GPU is unknown, its model decides.
 var energyUnits = [...]struct {
 	target, model string
 	joules        float64

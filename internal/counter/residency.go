@@ -11,12 +11,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Residency makes times of the counts by which AMD's firmware reports how long each of its limiters held the clocks down. The firmware
-// looks at the limiters at a pace that is not documented, but counts the looks as well: a limiter's share of the time between two
-// reads is the rise of its count by the rise of the looks. The counts have 32 bits and wrap, or 64 (SMU 15.0.8). The zero Residency has
-// read nothing.
+// Residency converts the counts by which AMD's firmware reports how long each of its limiters held the clocks down into times. The firmware
+// checks the limiters at an undocumented pace, but also counts the checks: a limiter's share of the time between two reads is the increase
+// of its count divided by the increase of the checks. The counts have 32 bits and wrap, or 64 bits (SMU 15.0.8). The zero Residency has no
+// reading.
 type Residency struct {
-	since time.Time // when counting began
+	since time.Time // when counting started
 	last  Looks
 	at    time.Time // of the last read
 	spent []float64 // s, by limiter
@@ -35,8 +35,8 @@ type Limiter struct {
 	Time   gpu.Counter[float64] // s
 }
 
-// Read returns what is known of each limiter. The first read has no time, nor does the first one after a reset, which begins the
-// counting again.
+// Read returns what is known of each limiter. The first read has no time. Nor does the first read after a reset, which restarts the
+// counting.
 func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	limiters := make([]Limiter, len(looks.Limiters))
 	last, elapsed := r.last, now.Sub(r.at)
@@ -82,8 +82,8 @@ func within(now, before []gpu.Opt[uint64], total uint64) bool {
 	return true
 }
 
-// rise returns by how much a count has risen; false where it has fallen, because counting has started again. A count that was never above
-// 32 bits wraps: a fall by more than half of them is a wrap.
+// rise returns by how much a count has risen; false if it has fallen because counting has started again. A count that was never above 32
+// bits wraps: a fall by more than half of that range is a wrap.
 func rise(now, before uint64) (n uint64, grown bool) {
 	if now < before && before <= math.MaxUint32 {
 		n = uint64(uint32(now) - uint32(before)) // modulo 2^32

@@ -79,7 +79,7 @@ func TestResidencyWrapsAndResets(t *testing.T) {
 	}
 }
 
-// TestResidencyOf64Bits: a count above 32 bits does not wrap. Where it falls, counting has started again, however little is left.
+// TestResidencyOf64Bits: a count above 32 bits does not wrap. If it falls, counting has started again, however small the new count is.
 func TestResidencyOf64Bits(t *testing.T) {
 	var r Residency
 	r.Read(looks(100, 1<<32-1000, 1<<32-1000), start)

@@ -11,26 +11,26 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap if no second one can have happened
-// unseen; otherwise counting begins again. The zero Wrapping has read nothing.
+// Wrapping follows one counter that starts at 0 again at a known value. It adds up a wrap if no second one can have happened unseen;
+// otherwise counting starts again. The zero Wrapping has no reading.
 type Wrapping struct {
 	check   Check
 	wrapped float64 // what the wraps add up to
-	// If something was missed, counting began again at base.
+	// If something was missed, counting started again at base.
 	since time.Time
 	base  float64
 
 	doubtful bool
 }
 
-// Doubt says that the counter may have been set to 0 since the last read. If it has fallen at the next read, that is no wrap.
+// Doubt says that the counter may have been set to 0 since the last read. If it has fallen at the next read, that is not a wrap.
 func (c *Wrapping) Doubt() { c.doubtful = true }
 
-// Read returns the total for a counter that has this value and starts at 0 again when it would reach wrapsAt. A counter that is higher
-// does not wrap, nor does one whose wrapsAt is 0. maxRate is the most that the counter can rise in a second.
+// Read returns the total for a counter that has this value and starts at 0 again when it would reach wrapsAt. A value of wrapsAt or more
+// does not wrap, nor does a counter whose wrapsAt is 0. maxRate is the maximum increase of the counter in a second.
 //
-// If a value is doubtful, the total is absent until the next read. If counting begins again, the total is absent. It stays absent while
-// the reads are so far apart that each may have missed a wrap: such a counter has no value, which is not 0.
+// If a value is doubtful, the total is absent until the next read. If counting starts again, the total is absent. It stays absent while the
+// reads are so far apart that each may have missed a wrap: such a counter has no value, which is not 0.
 func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Counter[float64] {
 	last, read := c.check.last, Reading{value, now}
 	fell := value < last.Value
@@ -58,7 +58,7 @@ func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Coun
 	return c.total(value)
 }
 
-// begin begins to count again at a read.
+// begin starts to count again at a read.
 func (c *Wrapping) begin(at Reading, check Check) {
 	*c = Wrapping{check: check, since: at.At, base: at.Value}
 }
@@ -74,8 +74,8 @@ func (c *Wrapping) total(value float64) gpu.Counter[float64] {
 const (
 	// overshoot is by how much a GPU may draw more than its power limit for a while.
 	overshoot = 1.5
-	// unlimited is what stands for a power limit that cannot be read, in watts: more than any GPU with an energy counter of 32 bits has,
-	// and little enough for reads that are 30 s apart.
+	// unlimited replaces a power limit that cannot be read, in watts: more than any GPU with an energy counter of 32 bits draws, and small
+	// enough for reads that are 30 s apart.
 	unlimited = 1000.0
 )
 

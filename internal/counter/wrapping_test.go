@@ -18,7 +18,7 @@ type observation struct {
 	after time.Duration // the observation before
 	value float64
 	total float64
-	again bool // counting begins again here, which the next read confirms where it was not known
+	again bool // counting starts again here, which the next read confirms if it was unknown
 	wrong bool // the value is not taken
 }
 

@@ -5,7 +5,7 @@ package gpu
 
 import "strings"
 
-// amdArchitectures are those of the targets of compilers that begin so. The first that fits counts.
+// amdArchitectures maps the prefixes of compiler targets to architectures. The first match counts.
 var amdArchitectures = [...]struct{ target, name string }{
 	{"gfx90a", "cdna2"},
 	{"gfx908", "cdna"},
@@ -19,7 +19,7 @@ var amdArchitectures = [...]struct{ target, name string }{
 	{"gfx120", "rdna4"},
 }
 
-// AMDArchitecture returns the architecture of a target of compilers, gfx942; empty if it is not known.
+// AMDArchitecture returns the architecture of a compiler target, such as gfx942; empty if it is unknown.
 func AMDArchitecture(target string) string {
 	for _, a := range amdArchitectures {
 		if strings.HasPrefix(target, a.target) {

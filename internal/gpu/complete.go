@@ -10,7 +10,7 @@ import (
 
 // CompleteIDs sets the IDs that the source could not read to placeholders: <node>/<PCI address> for a GPU and <node>/<PCI address>/<n> for
 // partition n, whose Parent is then the placeholder of its GPU. Processes that name such a device by its Location get the same ID. If the
-// PCI address of a GPU is not known, its name replaces the address.
+// PCI address of a GPU is unknown, its name replaces the address.
 func (n *Node) CompleteIDs() {
 	var placeholders map[Location]string
 	for i := range n.Devices {
@@ -38,7 +38,7 @@ func (n *Node) CompleteIDs() {
 	}
 }
 
-// Placeholder returns the ID that CompleteIDs gives a device at this device's Location whose own ID could not be read.
+// Placeholder returns the ID that CompleteIDs gives a device at this Location if the ID of the device could not be read.
 func (n *Node) Placeholder(d *Device) string {
 	at := d.Location()
 	id := n.placeholder(at.PCIAddress)

@@ -3,9 +3,9 @@
 
 package gpu
 
-// Container is whoever holds or uses devices: a container, a job of a batch system, or a systemd unit. A job in a container has the
-// attributes of both and is a user of its own beside the container. What is not known is empty. Processes and holders share containers, so
-// they are never changed after they were handed out.
+// Container is a holder or a user of devices: a container, a job of a batch system, or a systemd unit. A job in a container has the
+// attributes of both and is a user separate from the container. Unknown values are empty. Processes and holders share containers, so a
+// container is never changed after it was published.
 type Container struct {
 	Namespace string // k8s.namespace.name
 	PodName   string
@@ -16,7 +16,7 @@ type Container struct {
 	// the name that this runtime has for the container with the ID.
 	RuntimeName string
 
-	// Runtime, ImageName and ImageTags are known where the container's runtime was asked.
+	// Runtime, ImageName and ImageTags are known if the container's runtime was queried.
 	Runtime   string   // container.runtime.name: docker, podman, containerd
 	ImageName string   // container.image.name
 	ImageTags []string // container.image.tags
@@ -29,7 +29,7 @@ type Container struct {
 	SlurmUser      string // slurm.job.user
 	SlurmAccount   string // slurm.job.account
 	SlurmPartition string // slurm.job.partition
-	BatchSystem    string // batch.system: who manages BatchJob
+	BatchSystem    string // batch.system: the system that manages BatchJob
 	BatchJob       string // batch.job.id: the job, task or slot of a batch system other than Slurm
 
 	SystemdUnit string // only outside of containers and jobs
@@ -43,7 +43,7 @@ func (c *Container) InContainer() bool {
 // InJob reports whether it is a job of a batch system.
 func (c *Container) InJob() bool { return c.SlurmJob != "" || c.SlurmSLUID != "" || c.BatchJob != "" }
 
-// Job is what identifies a job on its machine. It is empty for whoever is no job.
+// Job identifies a job on its machine. It is empty if the container is not a job.
 type Job struct{ Slurm, SLUID, BatchSystem, Batch string }
 
 // Job returns what identifies the job.
@@ -67,7 +67,7 @@ const (
 	NumSharings
 )
 
-// Allocator is who allocates a device (hw.gpu.allocator).
+// Allocator is the component that allocates a device (hw.gpu.allocator).
 type Allocator uint8
 
 // The allocators.
@@ -81,7 +81,7 @@ const (
 // Holder is a container or a job to which a device is allocated, whatever the number of replicas.
 type Holder struct {
 	Container *Container
-	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver; none for Slurm
+	Resource  string // k8s.resource.name: nvidia.com/gpu; for DRA the name of the driver; empty for Slurm
 	Allocator Allocator
 	Sharing   Sharing
 	Virtual   bool // the container has one of the device's virtual GPUs (vGPU), which has a part of the memory

@@ -80,8 +80,8 @@ type Device struct {
 	// Aliases are the other names of the device on its machine, which an allocation may use: card1, renderD128, amdgpu_xcp_3.
 	Aliases []string
 
-	// ProcessesUnread: the processes that use the device could not be read, or are not wanted. Otherwise a device without a
-	// process in Node.Processes has none.
+	// ProcessesUnread: the processes that use the device could not be read, or are not wanted. Otherwise a device without a process in
+	// Node.Processes has no processes.
 	ProcessesUnread bool
 
 	// Unread: the device is known from earlier reads, this one could not read it, and neither the driver nor the bus says that it
@@ -89,7 +89,7 @@ type Device struct {
 	Unread bool
 }
 
-// Location returns where the device is. If its PCI address is not known, its name replaces the address.
+// Location returns the location of the device. If its PCI address is unknown, its name replaces the address.
 func (d *Device) Location() Location {
 	return Location{PCIAddress: cmp.Or(d.Info.PCIAddress, d.Name), Partition: d.Partition}
 }
@@ -103,8 +103,8 @@ func (d *Device) Integrated() bool {
 	return d.Info.PCIAddress == "" || integrated.MatchString(d.Model)
 }
 
-// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure. It means nothing
-// where Device.Unread is true.
+// State returns the worst state that the faults of the device cause: failed, then degraded, then predicted failure. It is meaningless if
+// Device.Unread is true.
 func (d *Device) State() State {
 	state := StateOK
 	for _, f := range d.Faults {
@@ -135,7 +135,31 @@ func (d *Device) RequestUnknownRecovery(word string) {
 	d.AddFault(FaultRecovery, "the driver requests a recovery action that this version does not know: "+word)
 }
 
-// Location is where a device is in its machine. It identifies a device whose ID could not be read.
+// RecoveryActionOf returns the action with a name of NVML's nvmlDeviceGpuRecoveryAction_t, as nvidia-smi, the kernel's log or the header spell it:
+// "GPU Reset Required" or "RESET". It returns RecoveryOther for any other name.
+func RecoveryActionOf(name string) RecoveryAction {
+	name = strings.NewReplacer(" ", "", "_", "", "-", "", "(", "", ")", "").Replace(strings.ToLower(name))
+	switch strings.TrimSuffix(strings.TrimPrefix(name, "gpu"), "required") {
+	case "none":
+		return RecoveryNone
+	case "reset":
+		return RecoveryReset
+	case "reboot", "nodereboot", "systemreboot":
+		return RecoveryReboot
+	case "drainp2p":
+		return RecoveryDrainP2P
+	case "drainandreset", "drainreset":
+		return RecoveryDrainAndReset
+	case "busreset", "resetbus":
+		return RecoveryBusReset
+	case "imexdomain", "imexdomainrecovery", "recoverimexdomain":
+		return RecoveryIMEXDomain
+	default:
+		return RecoveryOther
+	}
+}
+
+// Location is the location of a device in its machine. It identifies a device whose ID could not be read.
 type Location struct {
 	PCIAddress string   // of the GPU, as in Info.PCIAddress
 	Partition  Opt[int] // as in Device.Partition; absent for the whole GPU
@@ -285,7 +309,7 @@ const NumFECBins = 16
 // Fabric is the registration of a GPU with the NVLink fabric (nvmlDeviceGetGpuFabricInfo).
 type Fabric struct {
 	State Opt[FabricState] // absent if the GPU has no fabric
-	// Failure is why the registration failed, where State is FabricCompleted and its status is an error; otherwise empty.
+	// Failure is why the registration failed, if State is FabricCompleted and its status is an error; otherwise empty.
 	Failure    string
 	Conditions [NumFabricConditions]Opt[bool] // absent if the driver does not report the condition
 }
@@ -321,7 +345,7 @@ type ErrorCount struct {
 	Lifetime bool
 }
 
-// XIDCount is the number of errors with one code that NVIDIA's driver has reported since counting began.
+// XIDCount is the number of errors with one code that NVIDIA's driver has reported since counting started.
 type XIDCount struct {
 	XID   int64
 	Count Counter[int64]

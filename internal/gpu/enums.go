@@ -26,7 +26,7 @@ const (
 	NumTasks
 )
 
-// Sensor is where a temperature is taken (hw.sensor_location).
+// Sensor is the sensor that measures a temperature (hw.sensor_location).
 type Sensor uint8
 
 // SensorGPU is the GPU die (NVIDIA). AMD distinguishes edge and hotspot (junction).
@@ -41,9 +41,9 @@ const (
 // Limit is what happens at a limit (hw.limit_type).
 type Limit uint8
 
-// LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the highest allowed or possible value; of
-// power the highest limit that can be set. LimitEnforced: the limit in force, whoever set it. LimitMin and LimitDefault, of power alone: the lowest
-// limit that can be set, and the one after a start.
+// LimitDegraded: the device slows down at the limit. LimitCritical: it shuts down. LimitMax: the maximum allowed or possible value; for
+// power, the maximum limit that can be set. LimitEnforced: the limit in force, whether a user or the driver set it. LimitMin and
+// LimitDefault, for power only: the minimum limit that can be set, and the limit after a start.
 const (
 	LimitDegraded Limit = iota
 	LimitCritical
@@ -150,8 +150,8 @@ const (
 	NumBitErrorTypes
 )
 
-// FabricState is how far a GPU has registered with the NVLink fabric (hw.gpu.fabric.state, NVML_GPU_FABRIC_STATE_*). A GPU without a fabric
-// has none.
+// FabricState is how far a GPU has registered with the NVLink fabric (hw.gpu.fabric.state, NVML_GPU_FABRIC_STATE_*). It is absent for a GPU
+// without a fabric.
 type FabricState uint8
 
 // The states of the registration.
@@ -165,7 +165,7 @@ const (
 // FabricCondition is what is wrong with a GPU in the NVLink fabric (hw.gpu.fabric.condition).
 type FabricCondition uint8
 
-// The conditions of NVML_GPU_FABRIC_HEALTH_MASK_*, and those of the summary, NVML_GPU_FABRIC_HEALTH_SUMMARY_*.
+// The conditions of NVML_GPU_FABRIC_HEALTH_MASK_* and of the summary, NVML_GPU_FABRIC_HEALTH_SUMMARY_*.
 const (
 	FabricDegradedBandwidth FabricCondition = iota
 	FabricRouteRecovery                     // goes on

@@ -46,6 +46,7 @@ const (
 	// hw.gpu.throttled.started, hw.gpu.throttled.ended: a device was throttled for longer than a set time, and is not any more.
 	EventThrottledStarted
 	EventThrottledEnded
+	EventSwitchError // hw.gpu.switch_error: an NVSwitch of the machine had an error (SXid); of no device
 	NumEventTypes
 )
 
@@ -76,7 +77,7 @@ const (
 
 // Event is something that happened to a device, or to those that request devices.
 type Event struct {
-	// UID identifies the record of the event (log.record.uid), also where it is sent again. The pipeline sets it where the source does not.
+	// UID identifies the record of the event (log.record.uid), also if it is sent again. The pipeline sets it if the source does not.
 	UID      string
 	Type     EventType
 	Time     time.Time // for several events in one, of the last
@@ -89,19 +90,19 @@ type Event struct {
 	// Profile is as of Info, of EventAllocated, EventReleased and the events of processes.
 	Profile string
 
-	XID int64 // of EventXID: NVIDIA's code
-	// Count is how many events this one stands for, and First is when the first of them happened; zero: it stands for itself alone.
+	XID int64 // NVIDIA's code: the XID of EventXID, the SXid of EventSwitchError
+	// Count is how many events this one represents, and First is when the first of them happened; zero if it represents only itself.
 	Count int64
 	First time.Time
 	// Follows is the UID of an earlier event, with which this one comes.
 	Follows string
-	// Process is the process that the driver names (EventXID and EventRingTimeout; only its PID and Executable; nil where the driver or its log names none), or
-	// that started or stopped using the device, as last read (EventProcessStarted and EventProcessExited).
+	// Process is the process that the driver names (EventXID and EventRingTimeout; only its PID and Executable; nil if the driver or its
+	// log does not name a process), or that started or stopped using the device, as last read (EventProcessStarted and EventProcessExited).
 	Process *Process
-	// Detail is what the driver has to say beyond the code, of EventXID and of what only the kernel's log has; empty where that is not read.
+	// Detail is the driver's text beyond the code, for EventXID and for events of the kernel log only; empty if the kernel log is not read.
 	Detail string
 
-	Class ErrorClass // of EventRASError and EventPCIeError
+	Class ErrorClass // of EventRASError, EventPCIeError and EventSwitchError
 	// Errors is the number of hardware errors (EventRASError) or of pages (EventBadPages) that are new; absent if that is not known.
 	Errors Opt[int64]
 	// Pages is the number of all bad pages, of EventBadPages. AtLimit: they are so many that the GPU should be replaced.
@@ -111,10 +112,11 @@ type Event struct {
 	Part      string
 	Reset     ResetState // of EventReset
 	Recovered bool       // of EventRingTimeout: the driver ended the job, and the GPU needs no reset
-	// PCIAddress is of the function that reported the error, of EventPCIeError: the GPU, or a port above it.
+	// PCIAddress is of the function that reported the error: of EventPCIeError the GPU, or a port above it; of EventSwitchError the switch.
 	PCIAddress string
+	Link       Opt[int64] // of EventSwitchError: the link of the switch; absent if the driver names none
 
-	// Holders are the containers to which the device was allocated, and Users those whose processes used it. Nil: not known.
+	// Holders are the containers to which the device was allocated, and Users are the containers whose processes used it. Nil: unknown.
 	Holders, Users []*Container
 
 	State    State      // of EventStatus: the new one
@@ -124,7 +126,8 @@ type Event struct {
 	Lasted Opt[time.Duration]
 	// LastSeen is when that was read last which the event ended, if it ended while the receiver did not run: between LastSeen and Time. Otherwise zero.
 	LastSeen time.Time
-	// Faults are those of the new state, and RecoveryAction is what the driver requests, of EventStatus. RecoveryWord is as of Device.
+	// Faults are the faults of the new state, and RecoveryAction is what the driver requests, for EventStatus. RecoveryWord is as in
+	// Device.
 	Faults         []FaultType
 	RecoveryAction Opt[RecoveryAction]
 	RecoveryWord   string
@@ -153,7 +156,7 @@ type Outside struct {
 
 // Use is how long a container had a device, or a process used it, and how much, as far as it is known.
 type Use struct {
-	Start      time.Time // StartKnown: when it began; otherwise when it was first seen
+	Start      time.Time // the start if StartKnown; otherwise the first time that it was seen
 	StartKnown bool
 	End        time.Time // EndKnown: when it ended; otherwise when it was last seen. Zero: it goes on
 	EndKnown   bool

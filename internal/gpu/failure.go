@@ -15,16 +15,16 @@ type FailureReason uint8
 // The reasons. The zero reason is one that has no name of its own.
 const (
 	FailureOther            FailureReason = iota
-	FailureToolMissing                    // the vendor's tool is not there, or not where it may be run
+	FailureToolMissing                    // the vendor's tool is missing, or not in a place from which it may be run
 	FailureToolFailed                     // the tool crashed, was killed, or ended without one whole GPU
 	FailureTimeout                        // a call or a tool was started and did not return in time
-	FailurePermission                     // the machine refuses the collector a file, a socket or a right
+	FailurePermission                     // the machine denies the collector a file, a socket or a permission
 	FailureLibrary                        // the driver's library is missing or unusable
 	FailureDriver                         // the driver is not loaded, is being replaced, or does not fit its library
 	FailureOutput                         // the tool's output cannot be parsed
 	FailureAPIUnreachable                 // the Kubernetes API server does not answer
 	FailureAPIUnauthorized                // it does not accept the credentials
-	FailureAPIForbidden                   // it refuses a right
+	FailureAPIForbidden                   // the API server denies a permission
 	FailureExec                           // the tool could not be started in the container
 	FailureContainerMissing               // a node with GPUs has no container in which its tool could be run
 	NumFailureReasons

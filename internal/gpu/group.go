@@ -57,7 +57,7 @@ const (
 	GroupRecovery
 	GroupProcesses
 	GroupProcessUtilization
-	GroupProcessTimes // of copy engines, and without the right to run
+	GroupProcessTimes // of copy engines, and without permission to run
 	GroupEvents
 
 	GroupAll Group = 1<<iota - 1

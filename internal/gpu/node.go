@@ -21,7 +21,7 @@ type Node struct {
 	Host      Host
 	Source    string // the key of the scraper that read it
 	Vendor    Vendor
-	Time      time.Time // when the read began
+	Time      time.Time // when the read started
 	Devices   []Device
 	Processes []Process
 	Presence  [NumPresences]Opt[int64] // number of physical GPUs, without partitions
@@ -33,8 +33,8 @@ type Node struct {
 	// EventsDropped is how many more there were since the last read than the source keeps.
 	EventsDropped int
 
-	// Failure is why the source could not be read; nil if it was read. The known GPUs stay in the node, Unread where the failure says
-	// nothing about them, and failed where it does: the driver is away, or a call for them has not returned.
+	// Failure is why the source could not be read; nil if it was read. The known GPUs stay in the node: Unread if the failure says nothing
+	// about them, failed if it does, because the driver is missing or a call for them has not returned.
 	Failure *Failure
 
 	// RestartNeeded is why only a new collector process could read the driver: the library of the driver was replaced, and the old
@@ -58,8 +58,8 @@ func (n *Node) hasProblem(kind ProblemKind, device string) bool {
 	return slices.ContainsFunc(n.Problems, func(p Problem) bool { return p.Kind == kind && p.Device == device })
 }
 
-// ProcessesKnown reports whether Node.Processes has every process that uses the device. A nil device stands for one that is
-// not in the node any more: it is known to have no process unless the processes of the whole node are unknown, or the node could not be read.
+// ProcessesKnown reports whether Node.Processes has every process that uses the device. A nil device represents one that is no longer in
+// the node: it has no processes, unless the processes of the whole node are unknown or the node could not be read.
 func (n *Node) ProcessesKnown(d *Device) bool {
 	switch {
 	case n.HasProblem(ProblemProcesses):

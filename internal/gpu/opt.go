@@ -57,8 +57,9 @@ type Number interface{ ~int64 | ~float64 }
 
 // Counter is a monotonic total that may not have been read. The zero Counter is absent.
 //
-// Since is when counting began, for totals that the receiver keeps, and for those that were seen to be reset. It is zero for other totals
-// that the driver keeps. Then the series starts at its first observation, and starts again when the total falls or Device.Epoch changes.
+// Since is when counting started, for totals that the receiver keeps, and for totals that were seen to be reset. It is zero for other
+// totals that the driver keeps. Then the series starts at its first observation, and starts again when the total falls or Device.Epoch
+// changes.
 type Counter[N Number] struct {
 	total N
 	since time.Time
@@ -85,7 +86,7 @@ func (c Counter[N]) Get() (N, bool) { return c.total, c.known }
 // Known reports whether the total was read.
 func (c Counter[N]) Known() bool { return c.known }
 
-// Since returns when counting began, or the zero time if only the driver knows.
+// Since returns when counting started, or the zero time if only the driver knows.
 func (c Counter[N]) Since() time.Time { return c.since }
 
 // Base returns what the total was at Since: 0, except after a reset.

@@ -40,7 +40,7 @@ func TestOptionalAsJSON(t *testing.T) {
 func TestKnown(t *testing.T) {
 	assert.True(t, Some(0).Known())
 	assert.False(t, Opt[int]{}.Known())
-	began := time.Unix(1_700_000_000, 0)
-	assert.Equal(t, began, TotalSince(1.0, began).Since())
+	start := time.Unix(1_700_000_000, 0)
+	assert.Equal(t, start, TotalSince(1.0, start).Since())
 	assert.True(t, Total(1.0).Since().IsZero())
 }

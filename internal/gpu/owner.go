@@ -53,8 +53,8 @@ func (o *Owner) ConventionalKind() (OwnerKind, bool) {
 	return 0, false
 }
 
-// NearestOwners returns for each kind that the conventions have the nearest of a pod's owners, from the direct owner to the topmost one;
-// nil where there is none.
+// NearestOwners returns for each kind that the conventions define the nearest of a pod's owners, from the direct owner to the topmost one;
+// nil if the pod has no owner of the kind.
 func NearestOwners(owners []Owner) [NumOwnerKinds]*Owner {
 	var nearest [NumOwnerKinds]*Owner
 	for i := range owners {

@@ -13,8 +13,7 @@ const (
 	// ProblemSource: the driver, its library or the vendor's tool is missing, refused to work or did not answer. It says
 	// nothing about a single GPU.
 	ProblemSource
-	// ProblemProcesses: the list of processes that use a device is unknown or incomplete; of all devices where
-	// Problem.Device is empty.
+	// ProblemProcesses: the list of processes that use a device is unknown or incomplete; for all devices if Problem.Device is empty.
 	ProblemProcesses
 	// ProblemProcessTable: the machine's process table is unreadable or is not the machine's own, so start times, names
 	// and control groups of processes are unknown.

@@ -22,8 +22,8 @@ const (
 type Process struct {
 	PID      int64
 	DeviceID string // of the leaf device: the MIG instance, not its GPU
-	// Location is where the leaf device is. It is set if the source could not read the ID of the device, and DeviceID is empty.
-	// Node.CompleteIDs sets DeviceID by it and clears it.
+	// Location is the location of the leaf device. It is set if the source could not read the ID of the device, and DeviceID is empty.
+	// Node.CompleteIDs sets DeviceID from it and clears it.
 	Location Location
 	Type     ProcessType
 
@@ -31,8 +31,8 @@ type Process struct {
 	SystemMemory     Opt[int64]             // bytes of system memory held through the driver of a GPU without memory of its own (AMD GTT)
 	Utilization      [NumTasks]Opt[float64] // fraction of time
 	MemoryController Opt[float64]           // fraction of time during which the process read or wrote device memory
-	SDMATime         Counter[float64]       // seconds during which AMD's copy engines worked for the process, since it began
-	EvictedTime      Counter[float64]       // seconds during which its queues on an AMD GPU were not allowed to run, since it began (KFD's evicted_ms)
+	SDMATime         Counter[float64]       // seconds during which AMD's copy engines worked for the process, since its start
+	EvictedTime      Counter[float64]       // seconds during which its queues on an AMD GPU were not allowed to run, since its start (KFD's evicted_ms)
 
 	// Read from the process table of the machine. Empty or zero if not read.
 	Created     time.Time
@@ -43,7 +43,7 @@ type Process struct {
 	UserID      Opt[int64] // process.user.id: the effective user ID
 	Owner       string     // process.owner: the name of that user
 
-	Container *Container // nil if the process is in none or its container is unknown
+	Container *Container // nil if the process is not in a container or its container is unknown
 
 	// Cgroup is the content of /proc/<pid>/cgroup (process.linux.cgroup), or empty if it was not read. Attribution finds the
 	// container by it.

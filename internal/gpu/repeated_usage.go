@@ -3,8 +3,9 @@
 
 package gpu
 
-// DropRepeatedUsage removes the partitions' memory usage if it is the GPU's, which some drivers report for each partition. Otherwise the
-// sum over the partitions would be several times too high. whole is the usage of the GPU. If it is not known, equal values are taken for it.
+// DropRepeatedUsage removes the memory usage of the partitions if it is the usage of the GPU, which some drivers report for each partition.
+// Otherwise the sum over the partitions would be several times too high. whole is the usage of the GPU. If it is unknown, equal values
+// count as the usage of the GPU.
 func DropRepeatedUsage(whole Opt[int64], partitions []Device) {
 	// The partitions' own usage adds up to the GPU's. The margin is for memory that is allocated between the reads.
 	const margin = 1.5

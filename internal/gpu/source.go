@@ -7,8 +7,8 @@ import "context"
 
 // Source reads the GPUs of one vendor in one machine.
 type Source interface {
-	// Read reads every device within the context's deadline. A device that fails is in the node with its faults. A quantity that
-	// cannot be read is absent, and the node has a Problem. A machine without GPUs or driver of the vendor is no error: the node
+	// Read reads every device within the context's deadline. A device that fails is in the node with its faults. A quantity that cannot be
+	// read is absent, and the node has a Problem. A machine without GPUs or driver of the vendor is not an error: the node
 	// has no devices, the presence of the GPUs on the PCI bus, and a Problem that names what is missing. Later reads try again,
 	// with back-off. Node.Failure says why no GPU was read. An error means that there is no result at all.
 	//

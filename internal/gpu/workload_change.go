@@ -15,6 +15,7 @@ type WorkloadChange struct {
 	// Previous is how many pods it had when it was reported before, of a change. Lasted is how long it had pods, of its end.
 	Previous Opt[int64]
 	Lasted   Opt[time.Duration]
-	// LastSeen is when its last pods were last known to exist, of the end of a workload if nobody saw theirs.
+	// LastSeen is when the last pods of a workload are last known to have existed, for the end of a workload if the end of its pods was not
+	// observed.
 	LastSeen time.Time
 }

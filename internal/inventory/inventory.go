@@ -1,37 +1,36 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory remembers the GPUs that a source has seen, so that one that is lost stays in the node, failed, and is not
-// forgotten.
+// Package inventory remembers the GPUs that a source has seen, so that a lost GPU stays in the node, failed, and is not forgotten.
 //
 // A source has one Inventory. A read that lists GPUs goes
 //
 //	inv.Begin(now)
 //	for each GPU that is listed:
-//		inv.Complete(devices) // where an answer may lack what an earlier one had
+//		inv.Complete(devices) // if an answer may lack what an earlier one had
 //		known, err := inv.Record(devices) // err: another GPU has its ID, or it is listed twice
 //		known.State = …                   // what the source itself keeps of a GPU
 //	for each GPU that is there and was not read (a call hangs):
 //		inv.Touch(known)
 //		known.AddTo(node, fault, message)
 //	absent, forgotten := inv.End()
-//	for each absent GPU, where the list is complete:
+//	for each absent GPU, if the list is complete:
 //		known.AddTo(node, gpu.FaultLost, message)
 //	for each forgotten GPU: free what its State holds
 //	node.Presence = inventory.Count(…)
 //
-// A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and neither begins nor ends. Where the
-// failure says nothing about the GPUs, it adds them by AddUnreadTo.
+// A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and calls neither Begin nor End. If the
+// failure says nothing about the GPUs, it adds them with AddUnreadTo.
 //
 // A GPU is found again by its ID, wherever it is, and otherwise by its address. A GPU without an ID ends when one with an ID is listed
 // at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
 //
-// What stays with the sources, since only one of them has it or needs it otherwise:
+// These stay in the sources, because only one source has or needs them, or needs them in another form:
 //   - amdsmi keeps the IDs that a GPU in reset does not return, by the address of the partition: it needs them before it knows which
 //     listed devices are one GPU.
-//   - nvidiasmi finds GPUs by their index where a tool prints nothing else. It looks through All and calls Touch or Update.
+//   - nvidiasmi finds GPUs by their index if a tool prints nothing else. It looks through All and calls Touch or Update.
 //   - nvml and amdgpu read the driver's files for GPUs that were never read; they are not known GPUs, and Count takes them from the bus.
-//   - Which fault a GPU has, when its counters have begun again (Device.Epoch), and what hangs.
+//   - Which fault a GPU has, when its counters have started again (Device.Epoch), and what hangs.
 package inventory
 
 import (
@@ -66,10 +65,10 @@ type Known[S any] struct {
 	moved bool   // it has been at another address
 }
 
-// ID returns the ID of the physical GPU; empty where it is not known.
+// ID returns the ID of the physical GPU; empty if it is unknown.
 func (k *Known[S]) ID() string { return idOf(k.Devices) }
 
-// Address returns the PCI address of the GPU; empty where it is not known.
+// Address returns the PCI address of the GPU; empty if it is unknown.
 func (k *Known[S]) Address() string { return addressOf(k.Devices) }
 
 // AddTo adds the GPU and its partitions to a node as they were last known, with the reason why they could not be read.
@@ -89,10 +88,10 @@ func (k *Known[S]) AddUnreadTo(node *gpu.Node) {
 	}
 }
 
-// Inventory is the GPUs of a machine that a source has seen. The zero Inventory knows none.
+// Inventory is the GPUs of a machine that a source has seen. The zero Inventory is empty.
 type Inventory[S any] struct {
-	// KeepDisplaced keeps an absent GPU when one that was known at another address is found at its address: after a reboot without a
-	// broken GPU the others move up, and the broken one is missing. Otherwise the absent one is taken for replaced.
+	// KeepDisplaced keeps an absent GPU when a GPU from another address is found at its address: after a reboot without a broken GPU the
+	// others move up, and the broken one is missing. Otherwise the absent GPU counts as replaced.
 	KeepDisplaced bool
 
 	known []*Known[S] // in the order in which they were first seen
@@ -100,7 +99,7 @@ type Inventory[S any] struct {
 	now   time.Time
 }
 
-// Begin begins a read that lists GPUs.
+// Begin starts a read that lists GPUs.
 func (v *Inventory[S]) Begin(now time.Time) {
 	v.read++
 	v.now = now
@@ -109,8 +108,8 @@ func (v *Inventory[S]) Begin(now time.Time) {
 // All returns every known GPU, in the order in which they were first seen.
 func (v *Inventory[S]) All() []*Known[S] { return slices.Clone(v.known) }
 
-// Find returns the GPU with this ID, or else the one that was last seen at this address and does not have another ID. Either may be
-// empty. It returns nil where there is none.
+// Find returns the GPU with this ID, or else the GPU that was last seen at this address and does not have another ID. Either may be empty.
+// It returns nil if there is no such GPU.
 func (v *Inventory[S]) Find(id, address string) *Known[S] {
 	var found *Known[S]
 	for _, k := range v.known {
@@ -128,8 +127,8 @@ func (v *Inventory[S]) Find(id, address string) *Known[S] {
 	return found
 }
 
-// Complete fills in what a listed GPU and its partitions lack of what is known of them: an answer may leave out a name or a serial number
-// that an earlier one had. A partition profile is filled in where the GPU is divided into as many partitions as before.
+// Complete fills in known values that a listed GPU and its partitions lack: an answer may leave out a name or a serial number that an
+// earlier one had. A partition profile is filled in if the GPU is divided into as many partitions as before.
 func (v *Inventory[S]) Complete(devices []gpu.Device) {
 	k := v.Find(idOf(devices), addressOf(devices))
 	if k == nil {
@@ -155,8 +154,8 @@ func (v *Inventory[S]) Complete(devices []gpu.Device) {
 	}
 }
 
-// Record takes note of a GPU that this read lists: the GPU itself, its partitions, or both. It returns what is known of it; nil where it
-// has neither an ID nor an address by which it could be found again, and with ErrListedTwice.
+// Record records a GPU that this read lists: the GPU itself, its partitions, or both. It returns the known GPU; nil if it has neither an ID
+// nor an address by which it could be found again, and with ErrListedTwice.
 func (v *Inventory[S]) Record(devices []gpu.Device) (*Known[S], error) {
 	id, address := idOf(devices), addressOf(devices)
 	if id == "" && address == "" {
@@ -181,7 +180,7 @@ func (v *Inventory[S]) Record(devices []gpu.Device) (*Known[S], error) {
 	return k, err
 }
 
-// Update records devices as those of a known GPU, also where neither ID nor address would find it.
+// Update records devices as the devices of a known GPU, even if neither ID nor address would find it.
 func (v *Inventory[S]) Update(k *Known[S], devices []gpu.Device) {
 	before := k.Address()
 	k.moved = k.moved || before != "" && before != addressOf(devices)
@@ -206,13 +205,13 @@ func (v *Inventory[S]) Touch(k *Known[S]) { k.Seen, k.read = v.now, v.read }
 // Present reports whether this read has recorded or touched a GPU.
 func (v *Inventory[S]) Present(k *Known[S]) bool { return k.read == v.read }
 
-// Forget removes a GPU: it was handed to another driver, say.
+// Forget removes a GPU, for example after it was bound to another driver.
 func (v *Inventory[S]) Forget(k *Known[S]) {
 	v.known = slices.DeleteFunc(v.known, func(o *Known[S]) bool { return o == k })
 }
 
-// End returns the known GPUs that this read has neither recorded nor touched, and those that it forgets: GPUs that were replaced, and
-// where too many are absent, those that were not seen for longest.
+// End returns the known GPUs that this read has neither recorded nor touched, and the GPUs that it forgets: replaced GPUs and, if too many
+// are absent, the GPUs that were not seen for longest.
 func (v *Inventory[S]) End() (absent, forgotten []*Known[S]) {
 	for _, k := range v.known {
 		switch {
@@ -228,9 +227,9 @@ func (v *Inventory[S]) End() (absent, forgotten []*Known[S]) {
 		slices.SortStableFunc(oldest, func(a, b *Known[S]) int { return a.Seen.Compare(b.Seen) })
 		forgotten = append(forgotten, oldest[:excess]...)
 	}
-	gone := func(k *Known[S]) bool { return slices.Contains(forgotten, k) }
-	v.known = slices.DeleteFunc(v.known, gone)
-	return slices.DeleteFunc(absent, gone), forgotten
+	isForgotten := func(k *Known[S]) bool { return slices.Contains(forgotten, k) }
+	v.known = slices.DeleteFunc(v.known, isForgotten)
+	return slices.DeleteFunc(absent, isForgotten), forgotten
 }
 
 // replaced reports whether another GPU was found at the address of one that is absent.

@@ -10,12 +10,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
-// Count counts physical GPUs for gpu.Node.Presence: those that a source reads, those that are missing, and those that are bound to
-// another driver than the one named.
+// Count counts physical GPUs for gpu.Node.Presence: the GPUs that a source reads, the missing GPUs, and the GPUs that are bound to a driver
+// other than the one named.
 //
-// visible and absent are the addresses of the known GPUs that were read and that were not; empty where an address is not known. bus is
-// what the kernel lists; nil where it could not be listed, and then it is not known whether there are unmanaged GPUs. A GPU on the bus
-// that is not known is missing, unless it may be a known one without an address.
+// visible and absent are the addresses of the known GPUs that were read and that were not; empty if an address is unknown. bus is what the
+// kernel lists. It is nil if the bus could not be listed; then the number of unmanaged GPUs is unknown. An unknown GPU on the bus is
+// missing, unless it may be a known one without an address.
 func Count(visible, absent []string, bus pci.Functions, driver string) (p [gpu.NumPresences]gpu.Opt[int64]) {
 	var missing, unmanaged int64
 	for _, address := range absent {

@@ -14,8 +14,8 @@ var (
 	// nvidia 0000:9b:00.0: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID); kernels since 6.16 write Correctable and
 	// Uncorrectable.
 	aerForm = regexp.MustCompile(`^\S+ ` + address + `: (?:AER: )?PCIe Bus Error: severity=([^,]+), type=([^,]+?)(?: Layer)?, `)
-	// pcieport 0000:00:01.0: AER: Corrected error message received from 0000:9b:00.0 (no details found: a root port has the error of another device,
-	// which could not be asked. Where it could be, the line of aerForm follows, so that a line without these words is not counted.
+	// pcieport 0000:00:01.0: AER: Corrected error message received from 0000:9b:00.0 (no details found: a root port has the error of
+	// another device, which did not answer. If it answered, the line of aerForm follows, so that a line without these words is not counted.
 	aerSourceForm = regexp.MustCompile(`^\S+ [[:xdigit:]:.]+: (?:AER: )?(?:Multiple )?(Correct\w+|Uncorrect\w+ \([\w-]+\)) error message received from ` +
 		address + ` \(no details found`)
 )

@@ -20,7 +20,7 @@ const (
 type Config struct {
 	// Method is how the log is read: auto, kmsg or syslog.
 	Method string `mapstructure:"method"`
-	// RootPath is where the machine's file system is mounted: / on the machine itself. kmsg is read below its dev.
+	// RootPath is the mount point of the machine's file system: / on the machine itself. kmsg is read below its dev.
 	RootPath string `mapstructure:"root_path"`
 }
 

@@ -14,9 +14,9 @@ import (
 const (
 	// retryPeriod is after how long a log that cannot be read is tried again.
 	retryPeriod = time.Minute
-	// pollPeriod is how often a log is asked that does not wake up its readers.
+	// pollPeriod is how often a log is polled that does not wake up its readers.
 	pollPeriod = time.Second
-	// maxOverruns in a row, without a message between them, are taken for a log that cannot be read.
+	// maxOverruns in a row, without a message between them, mean that the log cannot be read.
 	maxOverruns = 100
 )
 
@@ -52,8 +52,8 @@ func New(cfg Config, found func([]Event)) *Follower {
 	return &Follower{open: func() (source, error) { return openLog(cfg) }, found: found, times: times, ended: make(chan struct{})}
 }
 
-// Start opens the log and begins to follow it. What it had before is left out. Where it cannot be opened, Problem returns why, and it is
-// tried again later.
+// Start opens the log and starts to follow it. Earlier messages are left out. If the log cannot be opened, Problem returns why, and Start
+// is tried again later.
 func (f *Follower) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
@@ -64,7 +64,7 @@ func (f *Follower) Start() {
 	}()
 }
 
-// Close ends what Start began. No call of found comes after it.
+// Close ends what Start started. found is not called after it.
 func (f *Follower) Close() {
 	if f.cancel != nil {
 		f.cancel()
@@ -149,7 +149,7 @@ func (f *Follower) follow(ctx context.Context, log source) (err error) {
 	}
 }
 
-// take hands on what messages report.
+// take reports the events of messages.
 func (f *Follower) take(records []Record) {
 	var events []Event
 	for i := range records {

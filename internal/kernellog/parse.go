@@ -25,6 +25,8 @@ func parseAll(r *Record) []Event {
 	switch {
 	case strings.Contains(r.Text, "NVRM: "):
 		return parseNVIDIA(r.Text)
+	case strings.Contains(r.Text, ": SXid ("):
+		return parseSwitch(r.Text)
 	case strings.Contains(r.Text, "amdgpu"):
 		return append(parseAMD(r), parseAER(r.Text)...)
 	default:
@@ -37,7 +39,7 @@ const address = `([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(\.[0-7])?`
 
 var addressForm = regexp.MustCompile("^" + address + "$")
 
-// normalAddress returns an address in the form of gpu.Info.PCIAddress, of function 0 where none is given; empty for anything else.
+// normalAddress returns an address in the form of gpu.Info.PCIAddress, of function 0 if the function is missing; empty for anything else.
 func normalAddress(s string) string {
 	m := addressForm.FindStringSubmatch(s)
 	if m == nil {
@@ -54,7 +56,7 @@ func normalAddress(s string) string {
 	return domain + ":" + rest + function
 }
 
-// number returns the number in a group of an expression; absent where the group is empty or the number too large.
+// number returns the number in a group of an expression; absent if the group is empty or the number too large.
 func number(s string) gpu.Opt[int64] {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return gpu.Some(n)
@@ -62,7 +64,7 @@ func number(s string) gpu.Opt[int64] {
 	return gpu.Opt[int64]{}
 }
 
-// processID returns the PID in a group of an expression; absent also for 0, the kernel's idle task, which is no process.
+// processID returns the PID in a group of an expression; absent also for 0, the kernel's idle task, which is not a process.
 func processID(s string) gpu.Opt[int64] {
 	if pid := number(s); pid != gpu.Some[int64](0) {
 		return pid

@@ -55,8 +55,15 @@ func TestNVIDIA(t *testing.T) {
 			Kind: KindFallenOffBus, Address: at, Text: "The NVIDIA GPU 0000:9b:00.0 (PCI ID: 10de:26b5) installed in this system has fallen off the bus and is not responding to commands.",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00): 13, a\nNVRM: Xid (PCI:0000:9b:00): 43, b": {{Address: at, XID: 13, Text: "a"}, {Address: at, XID: 43, Text: "b"}},
+		"nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Fatal, Link 48 LTSSM Fault Up": {{
+			Kind: KindSwitchError, Address: "0000:06:00.0", XID: 20034, Part: "nvidia-nvswitch1", Class: gpu.ClassFatal, Link: gpu.Some[int64](48), Text: "Link 48 LTSSM Fault Up",
+		}},
+		"nvidia-nvswitch0: SXid (PCI:0000:05:00.0): 10003, Non-fatal, Host_unhandled_interrupt": {{
+			Kind: KindSwitchError, Address: "0000:05:00.0", XID: 10003, Part: "nvidia-nvswitch0", Class: gpu.ClassNonFatal, Text: "Host_unhandled_interrupt",
+		}},
 		// Not of a GPU, or not an XID.
-		"nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Fatal, Link 48 LTSSM Fault Up":              nil,
+		"nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Severity 1 Engine instance 48 Sub-engine instance 00": nil,
+		"nvidia-nvswitch1: open (major=510)":                                                           nil,
 		"NVRM: GPU Board Serial Number: 1650124014249":                                                 nil,
 		"NVRM: Rate limiting GSP RPC error prints for GPU at PCI:0000:9b:00 (printing 1 of every 30).": nil,
 		"systemd[1]: said NVRM: Xid (PCI:0000:9b:00): 79, x":                                           nil,

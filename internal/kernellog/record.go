@@ -19,7 +19,7 @@ const maxText = 8192
 type Record struct {
 	Facility int                    // 0: the kernel; all others are of programs that wrote to the log
 	Level    int                    // 0 (emergency) to 7 (debug)
-	Stamp    gpu.Opt[time.Duration] // the kernel's clock, which starts at boot; absent where printk adds no time
+	Stamp    gpu.Opt[time.Duration] // the kernel's clock, which starts at boot; absent if printk adds no time
 	Text     string                 // may have several lines
 	Device   string                 // what the kernel says that the message is about: +pci:0000:03:00.0; mostly empty
 }
@@ -59,7 +59,7 @@ const maxMicroseconds = (1<<63 - 1) / 1000
 
 func bounded(text string) string { return text[:min(len(text), maxText)] }
 
-// unescape replaces \xNN by the byte. What is no escape stays as it is.
+// unescape replaces \xNN by the byte. Other text stays as it is.
 func unescape(s string) string {
 	if !strings.Contains(s, `\x`) {
 		return s

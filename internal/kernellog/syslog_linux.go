@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// The log is read from its end, leastBuffer bytes at first, and up to maxBuffer while what was read last is not among them.
-	leastBuffer = 16 << 10
-	maxBuffer   = 1 << 20
+	// The log is read from its end, minBuffer bytes at first, and up to maxBuffer while what was read last is not among them.
+	minBuffer = 16 << 10
+	maxBuffer = 1 << 20
 	// known is how many of the last lines are remembered, to find them again.
 	known = 4
 )
 
-// syslog is the system call syslog(2), which returns the end of the log as text and wakes up nobody. In a pod it needs CAP_SYSLOG and nothing
-// else.
+// syslog is the system call syslog(2), which returns the end of the log as text and does not wake up a reader. In a pod it needs CAP_SYSLOG
+// and nothing else.
 type syslog struct {
 	call   func(action int, buffer []byte) (int, error) // klogctl
 	buffer []byte
 	last   []string // the last lines that were read
 }
 
-// openSyslog reads what the log has, which is not handed on.
+// openSyslog reads and skips the current content of the log.
 func openSyslog(call func(action int, buffer []byte) (int, error)) (*syslog, error) {
-	s := &syslog{call: call, buffer: make([]byte, leastBuffer)}
+	s := &syslog{call: call, buffer: make([]byte, minBuffer)}
 	lines, _, err := s.lines()
 	if err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (s *syslog) read(ctx context.Context) ([]Record, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	if len(s.buffer) > leastBuffer {
-		s.buffer = make([]byte, leastBuffer)
+	if len(s.buffer) > minBuffer {
+		s.buffer = make([]byte, minBuffer)
 	}
 	for {
 		lines, full, err := s.lines()
@@ -99,7 +99,7 @@ func (s *syslog) remember(lines []string) {
 	}
 }
 
-// startOver goes on where the known lines are gone: they were overwritten, or somebody has cleared the log. New is what has a later stamp.
+// startOver goes on when the known lines are gone, because they were overwritten or the log was cleared. Lines with a later stamp are new.
 func (s *syslog) startOver(lines []string, full bool) ([]Record, error) {
 	records := joinLines(lines)
 	if last, err := ParseSyslog(s.last[len(s.last)-1]); err == nil {

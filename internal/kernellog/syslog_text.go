@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ParseSyslog parses one line of what syslog(2) returns: "<priority>[seconds.microseconds] text", or "<priority>text" where printk adds no time.
-// A message of several lines comes as several lines with the same prefix, see joinLines.
+// ParseSyslog parses one line of what syslog(2) returns: "<priority>[seconds.microseconds] text", or "<priority>text" if printk adds no
+// time. A message of several lines comes as several lines with the same prefix, see joinLines.
 func ParseSyslog(line string) (Record, error) {
 	head, rest, ok := strings.Cut(line, ">")
 	if !ok || !strings.HasPrefix(head, "<") {

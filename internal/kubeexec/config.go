@@ -6,17 +6,8 @@ package kubeexec
 import (
 	"go.opentelemetry.io/collector/confmap"
 
-	"github.com/otelgpu/gpureceiver/internal/command"
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
-)
-
-// The values of TargetConfig.Tool.
-const (
-	ToolNvidiaSMI = "nvidia_smi"
-	ToolROCmSMI   = "rocm_smi"
-	ToolAMDSMI    = "amd_smi"
 )
 
 // The default target: the driver pods of the NVIDIA GPU operator. Its classic DaemonSet has the first label, DaemonSets of an
@@ -175,16 +166,6 @@ func (t TargetConfig) withDefaults() TargetConfig {
 		}
 	}
 	return t
-}
-
-// tools are the known tools by their names in a configuration, with their commands and the vendors of their GPUs.
-var tools = map[string]struct {
-	command command.Tool
-	vendor  gpu.Vendor
-}{
-	ToolNvidiaSMI: {command.NvidiaSMI, gpu.NVIDIA},
-	ToolROCmSMI:   {command.ROCmSMI, gpu.AMD},
-	ToolAMDSMI:    {command.AMDSMI, gpu.AMD},
 }
 
 // Warnings returns what is allowed but risky. It is logged once at the start.

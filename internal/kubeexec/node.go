@@ -138,14 +138,10 @@ func (n *node) failures() int {
 // read reads one vendor's GPUs and passes them on.
 func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
-	r := n.reader(j)
-	r.runner.Use(j.in, j.instance)
-	defer r.runner.Release()
-
 	began := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := r.read(bounded, n.host(p))
+	read, err := n.reader(j).read(bounded, j.in, n.host(p))
 	if ctx.Err() != nil {
 		return // an interrupted read says nothing
 	}
@@ -157,7 +153,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	if errors.As(err, new(*fault)) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
-	c.noteTool(instance{j.target.Tool, j.instance}, lacksTool(read, err))
+	c.noteTool(instance{j.target.Tool, j.in.ID}, lacksTool(read, err))
 	n.note(j.vendor(), began, read, err)
 	n.errs[j.vendor()] = err
 	c.sink(ctx, c.name, read, err)
@@ -179,19 +175,12 @@ func (n *node) reader(j *job) *reader {
 	key := j.reader()
 	r := n.readers[key]
 	if r == nil {
-		c := n.cluster
-		r = newReader(throttledExecutor{c.executor, c.pauseIfAsked}, tools[j.target.Tool].command, c.now)
-		if c.view != nil {
-			r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
+		var users *attribution.Attributor
+		if c := n.cluster; c.view != nil {
+			users = attribution.NewRemote(c.view, c.interval)
 		}
+		r = newReader(n.cluster, j.target, users)
 		n.readers[key] = r
-	}
-	if r.source == nil || r.instance != j.instance {
-		r.renew(j, n.cluster.want)
-		r.instance = j.instance
-	}
-	if r.processes != nil {
-		r.processes.hostPID = j.hostPID
 	}
 	return r
 }
@@ -199,7 +188,7 @@ func (n *node) reader(j *job) *reader {
 // close releases the readers after the last read.
 func (n *node) close() {
 	for _, r := range n.readers {
-		_ = r.Close() // tools hold nothing between reads
+		_ = r.source.Close() // tools hold nothing between reads
 	}
 }
 

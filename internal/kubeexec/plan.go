@@ -17,10 +17,8 @@ import (
 
 // job is the container in which one vendor's GPUs of a node are read.
 type job struct {
-	target   *TargetConfig
-	in       exec.Container
-	instance string // the id of the container's instance; another one is another container under the same name
-	hostPID  bool   // the container sees the machine's processes
+	target *TargetConfig
+	in     exec.Container
 }
 
 func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
@@ -118,9 +116,9 @@ func (s *state) plan() map[string]*plan {
 			p.unread = append(p.unread, unread{u.node, u.vendor, c.err})
 			continue
 		}
-		p.jobs = append(p.jobs, job{
-			target: c.target, in: exec.Container{Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
-		})
+		p.jobs = append(p.jobs, job{target: c.target, in: exec.Container{
+			Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name, ID: c.where.id, HostPID: c.pod.hostPID,
+		}})
 	}
 	for name, node := range s.nodes {
 		for _, vendor := range s.vendors() {

@@ -2664,6 +2664,7 @@ type EventsConfig struct {
 	HwGpuSourceFailed     EventConfig `mapstructure:"hw.gpu.source.failed"`
 	HwGpuSourceRecovered  EventConfig `mapstructure:"hw.gpu.source.recovered"`
 	HwGpuStatus           EventConfig `mapstructure:"hw.gpu.status"`
+	HwGpuSwitchError      EventConfig `mapstructure:"hw.gpu.switch_error"`
 	HwGpuThrottledEnded   EventConfig `mapstructure:"hw.gpu.throttled.ended"`
 	HwGpuThrottledStarted EventConfig `mapstructure:"hw.gpu.throttled.started"`
 	HwGpuXid              EventConfig `mapstructure:"hw.gpu.xid"`
@@ -2717,6 +2718,9 @@ func DefaultEventsConfig() EventsConfig {
 			Enabled: true,
 		},
 		HwGpuStatus: EventConfig{
+			Enabled: true,
+		},
+		HwGpuSwitchError: EventConfig{
 			Enabled: true,
 		},
 		HwGpuThrottledEnded: EventConfig{

@@ -119,6 +119,18 @@ func WithHwGpuHeldByEventAttribute(hwGpuHeldByAttributeValue []any) EventAttribu
 	})
 }
 
+func WithHwGpuInterconnectFatalEventAttribute(hwGpuInterconnectFatalAttributeValue bool) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutBool("hw.gpu.interconnect.fatal", hwGpuInterconnectFatalAttributeValue)
+	})
+}
+
+func WithHwGpuInterconnectInjectedEventAttribute(hwGpuInterconnectInjectedAttributeValue bool) EventAttributeOption {
+	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
+		dp.Attributes().PutBool("hw.gpu.interconnect.injected", hwGpuInterconnectInjectedAttributeValue)
+	})
+}
+
 func WithHwGpuPartitionProfileEventAttribute(hwGpuPartitionProfileAttributeValue string) EventAttributeOption {
 	return eventAttributeOptionFunc(func(dp plog.LogRecord) {
 		dp.Attributes().PutStr("hw.gpu.partition.profile", hwGpuPartitionProfileAttributeValue)
@@ -921,6 +933,47 @@ func newEventHwGpuStatus(cfg EventConfig) eventHwGpuStatus {
 	return e
 }
 
+type eventHwGpuSwitchError struct {
+	data   plog.LogRecordSlice // data buffer for generated log records.
+	config EventConfig         // event config provided by user.
+}
+
+func (e *eventHwGpuSwitchError) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuInterconnectLinkAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	if !e.config.Enabled {
+		return
+	}
+	dp := e.data.AppendEmpty()
+	dp.SetEventName("hw.gpu.switch_error")
+	dp.SetTimestamp(timestamp)
+
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		dp.SetTraceID(pcommon.TraceID(span.TraceID()))
+		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
+	}
+	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
+
+	for _, op := range options {
+		op.apply(dp)
+	}
+}
+
+// emit appends recorded event data to a events slice and prepares it for recording another set of log records.
+func (e *eventHwGpuSwitchError) emit(lrs plog.LogRecordSlice) {
+	if e.config.Enabled && e.data.Len() > 0 {
+		e.data.MoveAndAppendTo(lrs)
+	}
+}
+
+func newEventHwGpuSwitchError(cfg EventConfig) eventHwGpuSwitchError {
+	e := eventHwGpuSwitchError{config: cfg}
+	if cfg.Enabled {
+		e.data = plog.NewLogRecordSlice()
+	}
+	return e
+}
+
 type eventHwGpuThrottledEnded struct {
 	data   plog.LogRecordSlice // data buffer for generated log records.
 	config EventConfig         // event config provided by user.
@@ -1008,7 +1061,7 @@ type eventHwGpuXid struct {
 	config EventConfig         // event config provided by user.
 }
 
-func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuInterconnectLinkAttributeValue string, hwGpuRecoveryActionAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
 	if !e.config.Enabled {
 		return
 	}
@@ -1021,6 +1074,8 @@ func (e *eventHwGpuXid) recordEvent(ctx context.Context, timestamp pcommon.Times
 		dp.SetSpanID(pcommon.SpanID(span.SpanID()))
 	}
 	dp.Attributes().PutStr("error.type", errorTypeAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.interconnect.link", hwGpuInterconnectLinkAttributeValue)
+	dp.Attributes().PutStr("hw.gpu.recovery.action", hwGpuRecoveryActionAttributeValue)
 	dp.Attributes().PutInt("hw.gpu.xid", hwGpuXidAttributeValue)
 	dp.Attributes().PutStr("hw.id", hwIDAttributeValue)
 	dp.Attributes().PutStr("log.record.uid", logRecordUIDAttributeValue)
@@ -1655,6 +1710,7 @@ type LogsBuilder struct {
 	eventHwGpuSourceFailed         eventHwGpuSourceFailed
 	eventHwGpuSourceRecovered      eventHwGpuSourceRecovered
 	eventHwGpuStatus               eventHwGpuStatus
+	eventHwGpuSwitchError          eventHwGpuSwitchError
 	eventHwGpuThrottledEnded       eventHwGpuThrottledEnded
 	eventHwGpuThrottledStarted     eventHwGpuThrottledStarted
 	eventHwGpuXid                  eventHwGpuXid
@@ -1697,6 +1753,7 @@ func NewLogsBuilder(lbc LogsBuilderConfig, settings receiver.Settings) *LogsBuil
 		eventHwGpuSourceFailed:         newEventHwGpuSourceFailed(lbc.Events.HwGpuSourceFailed),
 		eventHwGpuSourceRecovered:      newEventHwGpuSourceRecovered(lbc.Events.HwGpuSourceRecovered),
 		eventHwGpuStatus:               newEventHwGpuStatus(lbc.Events.HwGpuStatus),
+		eventHwGpuSwitchError:          newEventHwGpuSwitchError(lbc.Events.HwGpuSwitchError),
 		eventHwGpuThrottledEnded:       newEventHwGpuThrottledEnded(lbc.Events.HwGpuThrottledEnded),
 		eventHwGpuThrottledStarted:     newEventHwGpuThrottledStarted(lbc.Events.HwGpuThrottledStarted),
 		eventHwGpuXid:                  newEventHwGpuXid(lbc.Events.HwGpuXid),
@@ -2025,6 +2082,7 @@ func (lb *LogsBuilder) EmitForResource(options ...ResourceLogsOption) {
 	lb.eventHwGpuSourceFailed.emit(ils.LogRecords())
 	lb.eventHwGpuSourceRecovered.emit(ils.LogRecords())
 	lb.eventHwGpuStatus.emit(ils.LogRecords())
+	lb.eventHwGpuSwitchError.emit(ils.LogRecords())
 	lb.eventHwGpuThrottledEnded.emit(ils.LogRecords())
 	lb.eventHwGpuThrottledStarted.emit(ils.LogRecords())
 	lb.eventHwGpuXid.emit(ils.LogRecords())
@@ -2134,6 +2192,11 @@ func (lb *LogsBuilder) RecordHwGpuStatusEvent(ctx context.Context, timestamp pco
 	lb.eventHwGpuStatus.recordEvent(ctx, timestamp, hwGpuRecoveryActionAttributeValue, hwIDAttributeValue, hwStateAttributeValue.String(), logRecordUIDAttributeValue, options...)
 }
 
+// RecordHwGpuSwitchErrorEvent adds a log record of hw.gpu.switch_error event.
+func (lb *LogsBuilder) RecordHwGpuSwitchErrorEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuInterconnectLinkAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
+	lb.eventHwGpuSwitchError.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuInterconnectLinkAttributeValue, logRecordUIDAttributeValue, options...)
+}
+
 // RecordHwGpuThrottledEndedEvent adds a log record of hw.gpu.throttled.ended event.
 func (lb *LogsBuilder) RecordHwGpuThrottledEndedEvent(ctx context.Context, timestamp pcommon.Timestamp, hwGpuThrottleReasonsAttributeValue []any, hwIDAttributeValue string, logRecordUIDAttributeValue string, options ...EventAttributeOption) {
 	lb.eventHwGpuThrottledEnded.recordEvent(ctx, timestamp, hwGpuThrottleReasonsAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, options...)
@@ -2145,8 +2208,8 @@ func (lb *LogsBuilder) RecordHwGpuThrottledStartedEvent(ctx context.Context, tim
 }
 
 // RecordHwGpuXidEvent adds a log record of hw.gpu.xid event.
-func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
-	lb.eventHwGpuXid.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuXidAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
+func (lb *LogsBuilder) RecordHwGpuXidEvent(ctx context.Context, timestamp pcommon.Timestamp, errorTypeAttributeValue string, hwGpuInterconnectLinkAttributeValue string, hwGpuRecoveryActionAttributeValue string, hwGpuXidAttributeValue int64, hwIDAttributeValue string, logRecordUIDAttributeValue string, processPidAttributeValue int64, options ...EventAttributeOption) {
+	lb.eventHwGpuXid.recordEvent(ctx, timestamp, errorTypeAttributeValue, hwGpuInterconnectLinkAttributeValue, hwGpuRecoveryActionAttributeValue, hwGpuXidAttributeValue, hwIDAttributeValue, logRecordUIDAttributeValue, processPidAttributeValue, options...)
 }
 
 // RecordK8sPodGpuConditionEvent adds a log record of k8s.pod.gpu.condition event.

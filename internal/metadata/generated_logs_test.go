@@ -202,13 +202,16 @@ func TestLogsBuilder(t *testing.T) {
 			lb.RecordHwGpuStatusEvent(ctx, timestamp, "hw.gpu.recovery.action-val", "hw.id-val", AttributeHwStateDegraded, "log.record.uid-val", WithBatchJobIDEventAttribute("batch.job.id-val"), WithBatchSystemEventAttribute("batch.system-val"), WithContainerIDEventAttribute("container.id-val"), WithContainerNameEventAttribute("container.name-val"), WithHwGpuEventCountEventAttribute(18), WithHwGpuEventFirstTimeEventAttribute("hw.gpu.event.first_time-val"), WithHwGpuEventLastSeenTimeEventAttribute("hw.gpu.event.last_seen_time-val"), WithHwGpuEventLastTimeEventAttribute("hw.gpu.event.last_time-val"), WithHwGpuFaultsEventAttribute([]any{"hw.gpu.faults-item1", "hw.gpu.faults-item2"}), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuPreviousStateEventAttribute("hw.gpu.previous_state-val"), WithHwGpuPreviousStateDurationEventAttribute(30.100000), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSlurmJobSluidEventAttribute("slurm.job.sluid-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
+			lb.RecordHwGpuSwitchErrorEvent(ctx, timestamp, "error.type-val", "hw.gpu.interconnect.link-val", "log.record.uid-val", WithHwGpuEventCountEventAttribute(18), WithHwGpuEventFirstTimeEventAttribute("hw.gpu.event.first_time-val"), WithHwGpuEventLastTimeEventAttribute("hw.gpu.event.last_time-val"), WithHwGpuInterconnectFatalEventAttribute(false), WithHwGpuPcieAddressEventAttribute("hw.gpu.pcie.address-val"), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwNameEventAttribute("hw.name-val"), WithHwVendorEventAttribute("hw.vendor-val"))
+			defaultEventsCount++
+			allEventsCount++
 			lb.RecordHwGpuThrottledEndedEvent(ctx, timestamp, []any{"hw.gpu.throttle.reasons-item1", "hw.gpu.throttle.reasons-item2"}, "hw.id-val", "log.record.uid-val", WithBatchJobIDEventAttribute("batch.job.id-val"), WithBatchSystemEventAttribute("batch.system-val"), WithContainerIDEventAttribute("container.id-val"), WithContainerNameEventAttribute("container.name-val"), WithHwGpuEventLastSeenTimeEventAttribute("hw.gpu.event.last_seen_time-val"), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuThrottleDurationEventAttribute(24.100000), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSlurmJobSluidEventAttribute("slurm.job.sluid-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
 			lb.RecordHwGpuThrottledStartedEvent(ctx, timestamp, []any{"hw.gpu.throttle.reasons-item1", "hw.gpu.throttle.reasons-item2"}, "hw.id-val", "log.record.uid-val", WithBatchJobIDEventAttribute("batch.job.id-val"), WithBatchSystemEventAttribute("batch.system-val"), WithContainerIDEventAttribute("container.id-val"), WithContainerNameEventAttribute("container.name-val"), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwGpuThrottleDurationEventAttribute(24.100000), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSlurmJobSluidEventAttribute("slurm.job.sluid-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
-			lb.RecordHwGpuXidEvent(ctx, timestamp, "error.type-val", 10, "hw.id-val", "log.record.uid-val", 11, WithBatchJobIDEventAttribute("batch.job.id-val"), WithBatchSystemEventAttribute("batch.system-val"), WithContainerIDEventAttribute("container.id-val"), WithContainerNameEventAttribute("container.name-val"), WithHwGpuEventCountEventAttribute(18), WithHwGpuEventFirstTimeEventAttribute("hw.gpu.event.first_time-val"), WithHwGpuEventFollowsEventAttribute("hw.gpu.event.follows-val"), WithHwGpuEventLastTimeEventAttribute("hw.gpu.event.last_time-val"), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwGpuXidNameEventAttribute("hw.gpu.xid_name-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithProcessExecutableNameEventAttribute("process.executable.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSlurmJobSluidEventAttribute("slurm.job.sluid-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
+			lb.RecordHwGpuXidEvent(ctx, timestamp, "error.type-val", "hw.gpu.interconnect.link-val", "hw.gpu.recovery.action-val", 10, "hw.id-val", "log.record.uid-val", 11, WithBatchJobIDEventAttribute("batch.job.id-val"), WithBatchSystemEventAttribute("batch.system-val"), WithContainerIDEventAttribute("container.id-val"), WithContainerNameEventAttribute("container.name-val"), WithHwGpuEventCountEventAttribute(18), WithHwGpuEventFirstTimeEventAttribute("hw.gpu.event.first_time-val"), WithHwGpuEventFollowsEventAttribute("hw.gpu.event.follows-val"), WithHwGpuEventLastTimeEventAttribute("hw.gpu.event.last_time-val"), WithHwGpuHeldByEventAttribute([]any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}), WithHwGpuInterconnectFatalEventAttribute(false), WithHwGpuInterconnectInjectedEventAttribute(true), WithHwGpuRecommendedActionEventAttribute("hw.gpu.recommended_action-val"), WithHwGpuUsedByEventAttribute([]any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}), WithHwGpuXidNameEventAttribute("hw.gpu.xid_name-val"), WithHwModelEventAttribute("hw.model-val"), WithHwNameEventAttribute("hw.name-val"), WithHwParentEventAttribute("hw.parent-val"), WithHwVendorEventAttribute("hw.vendor-val"), WithK8sContainerNameEventAttribute("k8s.container.name-val"), WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithProcessExecutableNameEventAttribute("process.executable.name-val"), WithSlurmJobIDEventAttribute("slurm.job.id-val"), WithSlurmJobSluidEventAttribute("slurm.job.sluid-val"), WithSystemdUnitNameEventAttribute("systemd.unit.name-val"))
 			defaultEventsCount++
 			allEventsCount++
 			lb.RecordK8sPodGpuConditionEvent(ctx, timestamp, "log.record.uid-val", WithK8sNamespaceNameEventAttribute("k8s.namespace.name-val"), WithK8sNodeNameEventAttribute("k8s.node.name-val"), WithK8sPodConditionReasonEventAttribute("k8s.pod.condition.reason-val"), WithK8sPodConditionStatusEventAttribute("k8s.pod.condition.status-val"), WithK8sPodConditionTypeEventAttribute("k8s.pod.condition.type-val"), WithK8sPodNameEventAttribute("k8s.pod.name-val"), WithK8sPodStatusPhaseEventAttribute("k8s.pod.status.phase-val"), WithK8sPodUIDEventAttribute("k8s.pod.uid-val"), WithK8sResourceRequestsEventAttribute([]any{"k8s.resource.requests-item1", "k8s.resource.requests-item2"}), WithK8sWorkloadAPIVersionEventAttribute("k8s.workload.api_version-val"), WithK8sWorkloadKindEventAttribute("k8s.workload.kind-val"), WithK8sWorkloadNameEventAttribute("k8s.workload.name-val"), WithK8sWorkloadOwnersEventAttribute([]any{"k8s.workload.owners-item1", "k8s.workload.owners-item2"}), WithK8sWorkloadUIDEventAttribute("k8s.workload.uid-val"))
@@ -1162,6 +1165,46 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("systemd.unit.name")
 					assert.True(t, ok)
 					assert.Equal(t, "systemd.unit.name-val", attrVal.Str())
+				case "hw.gpu.switch_error":
+					assert.False(t, validatedEvents["hw.gpu.switch_error"], "Found a duplicate in the events slice: hw.gpu.switch_error")
+					validatedEvents["hw.gpu.switch_error"] = true
+					lr := lrs.At(i)
+					assert.Equal(t, timestamp, lr.Timestamp())
+					assert.Equal(t, pcommon.TraceID(traceID), lr.TraceID())
+					assert.Equal(t, pcommon.SpanID(spanID), lr.SpanID())
+					attrVal, ok := lr.Attributes().Get("error.type")
+					assert.True(t, ok)
+					assert.Equal(t, "error.type-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.event.count")
+					assert.True(t, ok)
+					assert.EqualValues(t, 18, attrVal.Int())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.event.first_time")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.event.first_time-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.event.last_time")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.event.last_time-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.interconnect.fatal")
+					assert.True(t, ok)
+					assert.False(t, attrVal.Bool())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.interconnect.link")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.interconnect.link-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.pcie.address")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.pcie.address-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.recommended_action")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.recommended_action-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.name")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.name-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.vendor")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.vendor-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("log.record.uid")
+					assert.True(t, ok)
+					assert.Equal(t, "log.record.uid-val", attrVal.Str())
 				case "hw.gpu.throttled.ended":
 					assert.False(t, validatedEvents["hw.gpu.throttled.ended"], "Found a duplicate in the events slice: hw.gpu.throttled.ended")
 					validatedEvents["hw.gpu.throttled.ended"] = true
@@ -1357,9 +1400,21 @@ func TestLogsBuilder(t *testing.T) {
 					attrVal, ok = lr.Attributes().Get("hw.gpu.held_by")
 					assert.True(t, ok)
 					assert.Equal(t, []any{"hw.gpu.held_by-item1", "hw.gpu.held_by-item2"}, attrVal.Slice().AsRaw())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.interconnect.fatal")
+					assert.True(t, ok)
+					assert.False(t, attrVal.Bool())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.interconnect.injected")
+					assert.True(t, ok)
+					assert.True(t, attrVal.Bool())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.interconnect.link")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.interconnect.link-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("hw.gpu.recommended_action")
 					assert.True(t, ok)
 					assert.Equal(t, "hw.gpu.recommended_action-val", attrVal.Str())
+					attrVal, ok = lr.Attributes().Get("hw.gpu.recovery.action")
+					assert.True(t, ok)
+					assert.Equal(t, "hw.gpu.recovery.action-val", attrVal.Str())
 					attrVal, ok = lr.Attributes().Get("hw.gpu.used_by")
 					assert.True(t, ok)
 					assert.Equal(t, []any{"hw.gpu.used_by-item1", "hw.gpu.used_by-item2"}, attrVal.Slice().AsRaw())

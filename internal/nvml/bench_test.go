@@ -75,13 +75,13 @@ func BenchmarkSweep8x64Open(b *testing.B) {
 	sweepBench(b, byDefault, "", func(c *Config) { c.KeepOpen = false })
 }
 
-// BenchmarkAskEvents asks the driver for XIDs, as every second between reads. There is none.
+// BenchmarkAskEvents polls the driver for XIDs, as every second between reads. There are no XIDs.
 func BenchmarkAskEvents(b *testing.B) {
 	s := start(b, "gpus = 8")
 	s.watch.period = time.Hour
 	s.Watch(func([]gpu.Event) {})
 	s.read()
 	for b.Loop() {
-		s.askEvents()
+		s.pollEvents()
 	}
 }

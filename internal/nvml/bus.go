@@ -44,8 +44,8 @@ func newBus(sys string, patience time.Duration) *bus {
 // isGPU reports whether a class is a class of display controllers.
 func isGPU(class uint32) bool { return class>>16 == 0x03 }
 
-// scan lists the GPUs; see pci.Bus. While a file does not answer, they are those of the last scan: the driver can be read without them. No
-// more than a quarter of the time of a read is waited for it.
+// scan lists the GPUs; see pci.Bus. While a file does not answer, the result of the last scan stays: the driver can be read without it.
+// scan waits for at most a quarter of the time of a read.
 func (b *bus) scan(ctx context.Context, again bool) {
 	patience := b.patience
 	if deadline, ok := ctx.Deadline(); ok {
@@ -102,7 +102,7 @@ func (b *bus) numaNode(address string) gpu.Opt[int64] {
 	return f.NUMANode
 }
 
-// presence counts the GPUs of a machine where none can be read: which of them would be visible is not known.
+// presence counts the GPUs of a machine if none of them can be read: which of them would be visible is unknown.
 func (b *bus) presence() (p [gpu.NumPresences]gpu.Opt[int64]) {
 	functions, listed := b.functions()
 	if !listed {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBlockedBus: a file of the PCI bus that does not answer holds no read up for long, and what the last scan found stays. A FIFO without a
-// writer stands in for it.
+// TestBlockedBus: a file of the PCI bus that does not answer does not delay a read for long, and the result of the last scan stays. A FIFO
+// without a writer represents it.
 func TestBlockedBus(t *testing.T) {
 	for _, file := range []string{"vendor", "class"} {
 		t.Run(file, func(t *testing.T) {

@@ -86,7 +86,7 @@ func unreadGPUs(n *gpu.Node) (unread int64) {
 	return unread
 }
 
-// checkCounters requires that no total falls, except where its start time or its epoch is new.
+// checkCounters requires that no total falls, unless its start time or its epoch is new.
 func (c *chaos) checkCounters(d *gpu.Device) {
 	add := func(name string, total float64, known bool, since time.Time) {
 		if !known {

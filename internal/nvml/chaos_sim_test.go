@@ -258,7 +258,7 @@ func (c *chaos) onAll(do func()) func() string {
 	}
 }
 
-// onInstances does something to the MIG instances, which are those of GPU 0.
+// onInstances does something to the MIG instances, which are the instances of GPU 0.
 func (c *chaos) onInstances(do func()) func() string {
 	return func() string {
 		c.touched[0] = true

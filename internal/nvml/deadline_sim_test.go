@@ -55,7 +55,7 @@ func TestDriverFileHangsAtTheEnd(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), maxMargin)
 		defer cancel()
-		files.ask(ctx, "", []string{"0000:0d:00.0"})
+		files.query(ctx, "", []string{"0000:0d:00.0"})
 		require.NoError(t, ctx.Err(), "it is too late")
 	})
 }

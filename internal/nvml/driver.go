@@ -23,7 +23,7 @@ var retryPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, 
 // operation is a call that concerns the whole driver: nvmlInit or nvmlShutdown. There is at most one, which may never return.
 type operation struct {
 	what  string
-	began time.Time
+	start time.Time
 	take  func() // uses its result
 }
 
@@ -41,7 +41,7 @@ type driver struct {
 	session *session   // nil: NVML is not initialised
 	pending *operation // nil: none
 	failure failure    // why there is no session
-	late    bool       // there is none because the time for the read was over before NVML was initialised
+	late    bool       // there is no session because the time for the read was over before NVML was initialised
 	retry   backoff.Backoff
 	hint    string // what the machine showed of the driver at the last failure
 
@@ -105,9 +105,9 @@ func (d *driver) failed(now time.Time, hint string, f failure) {
 	d.failure = f
 }
 
-// run runs an operation, and waits for it until the context ends. It reports whether the operation began.
+// run runs an operation, and waits for it until the context ends. It reports whether the operation started.
 func (d *driver) run(ctx context.Context, what string, call, take func()) bool {
-	op := &operation{what: what, began: d.now(), take: take}
+	op := &operation{what: what, start: d.now(), take: take}
 	d.pool.Run(ctx, workers.Job{Task: d.task, Func: call})
 	if d.task.Outcome() == workers.NotBegun {
 		return false
@@ -139,8 +139,8 @@ func (d *driver) close(ctx context.Context) bool {
 	return true
 }
 
-// gone notes that the driver is gone.
-func (d *driver) gone(code library.Code) {
+// setGone notes that the driver is gone.
+func (d *driver) setGone(code library.Code) {
 	d.failure = failureOf(code, fmt.Errorf("nvml: driver gone: %w", code))
 }
 
@@ -192,7 +192,7 @@ func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
 func (d *driver) unusable() *failure {
 	if op := d.pending; op != nil {
 		return &failure{reason: gpu.FailureTimeout, silent: d.task.Outcome() != workers.Hung, what: "driver", err: fmt.Errorf(
-			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.began.Format(time.RFC3339),
+			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.start.Format(time.RFC3339),
 		)}
 	}
 	if d.failure.err == nil {

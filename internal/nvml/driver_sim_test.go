@@ -141,7 +141,7 @@ func TestDriverGoneAndBack(t *testing.T) {
 func TestReinitialisedWithinARead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	// The simulator begins to count again when it is initialised: each session has one read.
+	// The simulator starts to count again when it is initialised: each session has one read.
 	b := start(t, "gpus = 2\n[fault f]\ngpu = *\nfunction = nvmlDeviceGetTemperature\nreturn = UNINITIALIZED\nskip = 2")
 	healthy(t, b.read(), 2)
 	counters.Reset()
@@ -227,7 +227,7 @@ func TestLibraryReplaced(t *testing.T) {
 	require.ErrorContains(t, n.RestartNeeded, "restart the collector")
 	assert.Equal(t, 1, mapped(t, libraryName))
 
-	// A source that begins now, after a change of the configuration, say.
+	// A source that starts now, for example after a change of the configuration.
 	n = start(t, "gpus = 2", withLibrary(path)).read()
 	require.ErrorIs(t, n.RestartNeeded, library.ErrOtherLoaded)
 	assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)

@@ -26,7 +26,7 @@ func memoryErrors(sramCorrected, sramUncorrected, dramCorrected, dramUncorrected
 	return m
 }
 
-// Errors of SRAM are apart from those of DRAM, whichever function has them, and their sum is that of all errors.
+// Errors of SRAM and of DRAM are separate, in every function that reports them, and their sum is the number of all errors.
 func TestECCMemory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault     string

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// askPeriod is how often the driver is asked for XIDs between reads. A thread that waits in the driver would learn of them sooner,
-	// but some drivers spin while a program waits.
-	askPeriod = time.Second
+	// pollPeriod is how often the driver is polled for XIDs between reads. A thread that waits in the driver would receive them sooner, but
+	// some drivers spin while a program waits.
+	pollPeriod = time.Second
 	// askBudget bounds how long a read may have to wait for such a question.
 	askBudget = 100 * time.Millisecond
 )
 
-// eventWatch has the driver asked for XIDs between reads.
+// eventWatch polls the driver for XIDs between reads.
 type eventWatch struct {
-	found  func([]gpu.Event) // nil: nobody wants to know
+	found  func([]gpu.Event) // nil if events between reads are not wanted
 	period time.Duration
 	timer  *time.Timer
 }
 
-func (w *eventWatch) start(ask func()) {
+func (w *eventWatch) start(poll func()) {
 	if w.found != nil {
-		w.timer = time.AfterFunc(w.period, ask)
+		w.timer = time.AfterFunc(w.period, poll)
 	}
 }
 
@@ -51,18 +51,18 @@ func (s *source) Watch(found func([]gpu.Event)) {
 	s.watch.found = found
 }
 
-// startWatch has the driver asked after a period, where it queues XIDs.
+// startWatch polls the driver after a period, if it queues XIDs.
 func (s *source) startWatch() {
 	s.watch.stop()
 	if s.driver.session != nil && s.driver.session.events != nil {
-		s.watch.start(s.askEvents)
+		s.watch.start(s.pollEvents)
 	}
 }
 
-// askEvents asks the driver for XIDs, and hands on those that there are. During a read there is no need to.
-func (s *source) askEvents() {
+// pollEvents polls the driver for XIDs and reports them. During a read there is no need to.
+func (s *source) pollEvents() {
 	if !s.mu.TryLock() {
-		return // whoever holds it starts the watch again
+		return // the holder of the lock starts the watch again
 	}
 	defer s.mu.Unlock()
 	if events := s.newEvents(); len(events) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// watched runs a source that is asked for events all the time.
+// watched runs a source that is polled for events all the time.
 func watched(t *testing.T, scenario string) (*bench, chan gpu.Event) {
 	t.Helper()
 	b := start(t, scenario)
@@ -56,7 +56,7 @@ func TestXIDBetweenReads(t *testing.T) {
 	assert.Empty(t, found)
 }
 
-// The driver is asked once more at the end: for an XID that came since it was last asked, and for those that an interrupted read has left.
+// The driver is polled once more at the end: for an XID since the last poll, and for XIDs that an interrupted read has left.
 func TestLastEvents(t *testing.T) {
 	b, found := watched(t, "gpus = 2")
 	b.mu.Lock()
@@ -124,7 +124,7 @@ func TestQuestionForEventsHangs(t *testing.T) {
 	}
 }
 
-// Nothing is asked after Close, and where nobody wants to know.
+// The driver is not polled after Close, or if events are not wanted.
 func TestWatchEnds(t *testing.T) {
 	b, _ := watched(t, "gpus = 1")
 	var asked atomic.Int64
@@ -134,7 +134,7 @@ func TestWatchEnds(t *testing.T) {
 	assert.Nil(t, b.watch.timer)
 	b.mu.Unlock()
 	b.Watch(func([]gpu.Event) { asked.Add(1) })
-	b.askEvents()
+	b.pollEvents()
 	assert.Zero(t, asked.Load())
 
 	quiet := start(t, "gpus = 1")

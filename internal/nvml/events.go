@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// eventFunctions are what events need, besides those that register GPUs.
+// eventFunctions are what events need, in addition to the functions that register GPUs.
 var eventFunctions = [...]*library.Function{
 	library.NewFunction("events", "nvmlEventSetCreate"),
 	library.NewFunction("events", "nvmlEventSetFree"),
@@ -21,19 +21,19 @@ var eventFunctions = [...]*library.Function{
 	library.NewFunction("events", "nvmlDeviceGetSupportedEventTypes"),
 }
 
-// events is NVML's set of events of a session. Nothing waits for an event: the set is emptied at each read, and once a second between reads where
-// somebody wants to know (eventWatch). So the time of an event is when it was learnt of; NVML has no other.
+// events is NVML's set of events of a session. No thread waits for an event: the set is emptied at each read, and once a second between
+// reads if a consumer wants events (eventWatch). So the time of an event is the time of the poll; NVML has no other.
 type events struct {
 	lib  *library.Library
 	xids *xids
 	now  func() time.Time
 
 	mu   sync.Mutex
-	set  library.EventSet                  // nil: there is none yet
+	set  library.EventSet                  // nil before it is created
 	gpus map[library.BoundDevice]*knownGPU // the GPU may be gone when its event comes
 }
 
-// newEvents returns nil where the library has no events.
+// newEvents returns nil if the library has no events.
 func newEvents(lib *library.Library, xids *xids, now func() time.Time) *events {
 	for _, f := range eventFunctions {
 		if !lib.Has(f) {
@@ -54,7 +54,7 @@ func (e *events) create() {
 	}
 }
 
-// ready returns the set; nil where there is none yet.
+// ready returns the set; nil before it is created.
 func (e *events) ready() library.EventSet {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -94,7 +94,7 @@ func TestFabricIdentity(t *testing.T) {
 	assert.Equal(t, [2]string{}, [2]string{info.FabricClique, info.FabricCluster}, "it is not registered any more")
 }
 
-// The link to the CPU is asked for once.
+// The link to the CPU is queried once.
 func TestC2CMode(t *testing.T) {
 	for board, want := range map[string]string{"gh200": "enabled", "gh200\nc2c = 0": "disabled", "h100": ""} {
 		t.Run(board, func(t *testing.T) {

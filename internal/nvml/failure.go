@@ -15,8 +15,9 @@ import (
 // failure is why NVML cannot be used at present.
 type failure struct {
 	reason gpu.FailureReason
-	code   library.Code // what the driver answered; OK: it was not asked
-	// silent: it says nothing about the GPUs, because the library, the kernel driver or a right is missing. Otherwise they have failed.
+	code   library.Code // the driver's answer; OK if it was not called
+	// silent: it says nothing about the GPUs, because the library, the kernel driver or a permission is missing. Otherwise they have
+	// failed.
 	silent  bool
 	restart bool   // only a new process can use NVML again
 	what    string // for the problem

@@ -40,7 +40,8 @@ func unread(t *testing.T, n *gpu.Node, index int) {
 	require.FailNow(t, "no such GPU")
 }
 
-// A missing driver, missing rights, and a library that does not work, say nothing about the GPUs, which stay, unread. GPUs are failed where the driver reports it.
+// A missing driver, missing permissions, and a library that does not work, say nothing about the GPUs, which stay, unread. GPUs are failed
+// if the driver reports it.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault    string

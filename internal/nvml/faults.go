@@ -16,7 +16,7 @@ var errHung = errors.New("a call to the driver has not returned; the GPU is read
 // errLate is reported if the time for a read was over before a GPU was read.
 var errLate = errors.New("nvml: the read timed out before the GPU was read; raise timeout or collection_interval")
 
-// errNotOpened is reported where the time for a read was over before NVML was initialised.
+// errNotOpened is reported if the time for a read was over before NVML was initialised.
 var errNotOpened = errors.New("nvml: the read timed out before NVML was initialised; raise timeout or collection_interval")
 
 // errSessionHung is reported while a driver call that concerns no single GPU is outstanding.

@@ -37,7 +37,7 @@ func TestFieldNumbersOf575(t *testing.T) {
 
 func slice(a [3]float64) []float64 { return a[:] }
 
-// Other drivers may have them there, too, or power smoothing. They are taken where they cannot be settings of it.
+// Other drivers may also have them there, or power smoothing. They are accepted if they cannot be settings of power smoothing.
 func TestFieldNumbersOf575WithAnotherDriver(t *testing.T) {
 	const start580 = "gpus = 2\ndriver.version = 580.65.06\n[fault f]\ngpu = *\nfield = 75, 269, 270, 271\nreturn = NOT_SUPPORTED\n" +
 		"[gpu 0]\nboard = b200\nfield.251 = %d\nfield.252 = %d\nfield.253 = %d\n" +

@@ -32,7 +32,7 @@ type handle struct {
 	suspect bool      // it did not answer the last time: make one call before all others
 	checked time.Time // when the GPU last said which it is
 
-	result *device.Result // of the last read; nil where it failed
+	result *device.Result // of the last read; nil if it failed
 	code   library.Code   // why it failed
 }
 
@@ -70,8 +70,8 @@ func (h *handle) tryRead(at time.Time) (*device.Result, library.Code) {
 	return result, library.OK
 }
 
-// check asks from time to time, and after a failure, which GPU the handle is of, and lets go of one that it is not of any more: whoever lends
-// GPUs may lend another one. A GPU that did not answer before and does not answer this is not read.
+// check verifies, from time to time and after a failure, that the handle still refers to the same GPU, and releases it otherwise: a
+// hypervisor may have replaced the GPU. A GPU that did not answer before and does not answer this call is not read.
 func (h *handle) check(g *knownGPU, at time.Time) library.Code {
 	if age := at.Sub(h.checked); !h.suspect && age >= 0 && age < handleTrust {
 		return library.OK
@@ -82,7 +82,7 @@ func (h *handle) check(g *knownGPU, at time.Time) library.Code {
 	case code == library.OK && uuid != "" && uuid != g.UUID():
 		h.gpu.Store(nil)
 		h.suspect = false
-		h.gpus.letGo(g)
+		h.gpus.release(g)
 	case code != library.OK && h.suspect:
 		return code
 	}

@@ -215,7 +215,7 @@ func TestHungWhileTheDriverIsGone(t *testing.T) {
 	assert.Empty(t, n.Problems)
 }
 
-// Devices are read side by side where the driver is slow.
+// Devices are read in parallel if the driver is slow.
 func TestSlowDriver(t *testing.T) {
 	b := start(t, "gpus = 8")
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)

@@ -48,8 +48,8 @@ func whatTheyAre(n *gpu.Node) []is {
 	return all
 }
 
-// What is not known of a GPU because a call failed once is asked at the next read, and its instances get it too. Then nothing is asked
-// any more.
+// If a call for the identity of a GPU failed once, it is repeated at the next read, and the instances of the GPU get the result too. Then
+// no further calls are made.
 func TestIdentifiedAtTheNextRead(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 		for _, ret := range []string{"UNKNOWN", "TIMEOUT", "NOT_READY"} {
 			for _, keep := range []bool{true, false} {
 				if function == "nvmlSystemGetDriverVersion" && !keep {
-					continue // asked for each session anyway
+					continue // called for each session anyway
 				}
 				t.Run(fmt.Sprintf("%s %s %t", function, ret, keep), func(t *testing.T) {
 					b := start(t, partitioned+"[fault f]\nfunction = "+function+"\nreturn = "+ret,
@@ -104,7 +104,7 @@ func TestInstanceIdentifiedLate(t *testing.T) {
 	assert.Empty(t, n.Problems)
 }
 
-// What the driver refuses is not asked again, and what keeps failing is asked ever less often.
+// A call that the driver refuses is not repeated, and a call that keeps failing is repeated less and less often.
 func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -130,8 +130,8 @@ func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Another driver is asked again what a GPU is. What it does not answer stays as it was: without the name or the model, points would
-// belong to other series. The instances have the new driver too.
+// Another driver is queried again for the identity of a GPU. Values that it does not return stay as they were: without the name or the
+// model, points would belong to other series. The instances have the new driver too.
 func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
 	b := start(t, partitioned)
 	want := whatTheyAre(b.read())

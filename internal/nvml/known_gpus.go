@@ -28,7 +28,7 @@ type outcome struct {
 	handle finder
 	gpu    *knownGPU // nil: not found
 	result *device.Result
-	code   library.Code // why there is no result
+	code   library.Code // why the result is missing
 	hung   bool         // because a call has not returned for long
 	late   bool         // because the time was over before; a call may not have returned
 }
@@ -99,7 +99,8 @@ func (k *knownGPUs) newSession() uint64 {
 	return k.sessions
 }
 
-// take returns the GPU of a UUID for a handle; nil where another handle of the session has it, for a GPU is read by one goroutine at a time.
+// take returns the GPU of a UUID for a handle; nil if another handle of the session has it, because a GPU is read by one goroutine at a
+// time.
 func (k *knownGPUs) take(lib *library.Library, uuid string, by finder) *knownGPU {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,8 +119,8 @@ func (k *knownGPUs) take(lib *library.Library, uuid string, by finder) *knownGPU
 	return g
 }
 
-// letGo takes a GPU from its handle, so that another one may find it. The instances that were found by its handle may be another GPU's.
-func (k *knownGPUs) letGo(g *knownGPU) {
+// release takes a GPU from its handle, so that another one may find it. The instances that were found by its handle may be another GPU's.
+func (k *knownGPUs) release(g *knownGPU) {
 	g.Close()
 	g.DropInstances()
 	k.mu.Lock()
@@ -148,7 +149,7 @@ func (k *knownGPUs) restarted() {
 	}
 }
 
-// newEpoch gives a GPU a new epoch where its counters do not continue.
+// newEpoch gives a GPU a new epoch if its counters do not continue.
 func (k *knownGPUs) newEpoch(g *knownGPU) {
 	if g.TakeNewEpoch() {
 		k.epochs++
@@ -156,9 +157,9 @@ func (k *knownGPUs) newEpoch(g *knownGPU) {
 	}
 }
 
-// record brings the inventory up to date with what became of the handles in a read. It returns the GPUs that it forgets: those in whose place
-// another one was found, because they were exchanged while the machine runs or got another UUID from whoever lends them, and those without
-// an identity. All others that are not read stay: they are missing.
+// record updates the inventory with the outcomes of the handles in a read. It returns the GPUs that it forgets: the GPUs that were replaced
+// by another one, because they were exchanged while the machine runs or got another UUID from the hypervisor, and the GPUs without an
+// identity. All others that are not read stay: they are missing.
 func (k *knownGPUs) record(now time.Time, outcomes []outcome) (forgotten []*knownGPU) {
 	k.inventory.Begin(now)
 	for _, g := range k.identified() {
@@ -193,8 +194,8 @@ func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
 	})
 }
 
-// renumber gives GPUs the index that NVML gives them, where that has changed and every known GPU was read. While one is missing the others keep
-// theirs, so that its index stays free.
+// renumber gives GPUs the index that NVML gives them, if that has changed and every known GPU was read. While one is missing the others
+// keep their indexes, so that its index stays free.
 func (k *knownGPUs) renumber(outcomes []outcome) {
 	read := 0
 	for i := range outcomes {

@@ -68,14 +68,14 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 		m.addUnread(o, k.ID(), k.Address())
 		return false
 	}
-	fault, message := m.why(g, o)
+	fault, message := m.cause(g, o)
 	k.AddTo(m.node, fault, message)
 	m.xids.setTotals(g, m.node.Devices[at:])
 	d := &m.node.Devices[at]
 	if o != nil {
 		d.CurrentIndex = gpu.Some(o.handle.index)
 	}
-	// Nobody can reset what is not on the bus any more: for it the others need not do without what only an open driver reports.
+	// A GPU that is not on the bus cannot be reset: for its sake, the other GPUs need not go without what only an open driver reports.
 	shown := o != nil && o.gpu != nil
 	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
 }
@@ -103,8 +103,8 @@ func (m *nodeMaker) addResult(g *knownGPU, o *outcome) {
 	m.node.Problems = append(m.node.Problems, result.Problems...)
 }
 
-// outcomeOf returns what became of a GPU in this read; nil: NVML does not show it. A handle that found no GPU is taken for that of the GPU
-// with its index that no other handle has.
+// outcomeOf returns the outcome of a GPU in this read; nil if NVML does not show it. A handle that found no GPU counts as the handle of the
+// GPU with its index that no other handle has.
 func (m *nodeMaker) outcomeOf(g *knownGPU) *outcome {
 	var byIndex *outcome
 	for i := range m.outcomes {
@@ -119,7 +119,7 @@ func (m *nodeMaker) outcomeOf(g *knownGPU) *outcome {
 	return byIndex
 }
 
-// addUnread notes a GPU that was not read for a reason that says nothing about it. o is nil where that is the driver's failure.
+// addUnread notes a GPU that was not read for a reason that says nothing about it. o is nil if the driver failed as a whole.
 func (m *nodeMaker) addUnread(o *outcome, id, address string) {
 	m.unread = append(m.unread, address)
 	if o == nil {
@@ -140,8 +140,8 @@ func (m *nodeMaker) isSilent(o *outcome) bool {
 	return m.silent && m.driver.session == nil
 }
 
-// why returns why a known GPU was not read.
-func (m *nodeMaker) why(g *knownGPU, o *outcome) (gpu.FaultType, string) {
+// cause returns the fault and the reason why a known GPU was not read.
+func (m *nodeMaker) cause(g *knownGPU, o *outcome) (gpu.FaultType, string) {
 	if o != nil && o.hung || o == nil && m.driver.pending != nil && !m.silent {
 		return gpu.FaultHung, errHung.Error()
 	}

@@ -153,7 +153,7 @@ func TestCountersRestartWithTheDriver(t *testing.T) {
 	assert.NotEqual(t, epoch, gpuAt(t, b.read(), 0).Epoch)
 }
 
-// A GPU that is lost is asked nothing more: one call fails.
+// After the first failed call for a lost GPU, no further calls for it are made.
 func TestNoCallAfterTheGPUIsLost(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -179,7 +179,7 @@ func TestInstanceUnreadable(t *testing.T) {
 	}
 }
 
-// An index that keeps failing is asked ever less often, and its problem stands. The instances behind it come and go.
+// An index that keeps failing is queried less and less often, and its problem persists. The instances behind it come and go.
 func TestInstanceUnreadableForLong(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestNoInstanceReadable(t *testing.T) {
 	failed(t, n, 0, gpu.FaultLost)
 }
 
-// After a change the number of indexes is asked again. While it cannot be read, the known ones are used.
+// After a change the number of indexes is queried again. While it cannot be read, the known ones are used.
 func TestInstanceLimitUnreadable(t *testing.T) {
 	b, before := steady(t)
 	const fault = "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMaxMigDeviceCount\nreturn = UNKNOWN\n[mig 0 1]\npresent = false"

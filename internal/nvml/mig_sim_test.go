@@ -136,7 +136,7 @@ func TestInstanceWithoutErrors(t *testing.T) {
 	assert.Empty(t, n.Problems)
 }
 
-// Where ECC is off nothing is counted, which is not 0.
+// If ECC is off nothing is counted, which is not 0.
 func TestInstancesWithoutECC(t *testing.T) {
 	b := start(t, partitioned+"[gpu 0]\necc = 0\n")
 	n := b.read()

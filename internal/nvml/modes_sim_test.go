@@ -49,7 +49,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A mode that cannot change while the driver stays is asked for once.
+// A mode that cannot change while the driver stays is queried once.
 func TestConstantModes(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// NVML sets every bit of a number where it has no value, in every function.
+// NVML sets every bit of a number if it has no value, in every function.
 func TestMarksOfNoValue(t *testing.T) {
 	const mark, long = " = raw(0xFFFFFFFF)\n", " = raw(0xFFFFFFFFFFFFFFFF)\n"
 	const marked = "util.gpu" + mark + "util.memory" + mark + "util.encoder" + mark + "util.decoder" + mark + "util.jpeg" + mark +

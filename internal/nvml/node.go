@@ -41,7 +41,7 @@ func (m *nodeMaker) make(now time.Time) (closeDriver bool) {
 	slices.SortStableFunc(known, func(a, b *knownDevices) int { return cmp.Compare(a.State.index(), b.State.index()) })
 	for _, k := range known {
 		if m.bus.foreign(k.Address()) {
-			k.State.CountersRestarted() // whoever has it resets it
+			k.State.CountersRestarted() // the user of the GPU resets it
 			continue
 		}
 		closeDriver = m.addKnown(k) || closeDriver
@@ -92,8 +92,8 @@ func (m *nodeMaker) failure(unusable *failure) (_ *gpu.Failure, silent bool) {
 	case m.driver.late:
 		f = &failure{reason: gpu.FailureTimeout, err: errNotOpened, silent: true}
 	case code.Answer() == library.Denied, code.Answer() == library.DriverGone:
-		of := failureOf(code, fmt.Errorf("nvml: read the GPUs: %w", code))
-		f = &of
+		answer := failureOf(code, fmt.Errorf("nvml: read the GPUs: %w", code))
+		f = &answer
 	default:
 		return nil, false
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A read in which no call returns is a failure of the source, whichever call hangs. Where one GPU answers, or all are lost, the source was read.
+// A read in which no call returns is a failure of the source, for every call that hangs. If one GPU answers, or all are lost, the source
+// was read.
 func TestNothingComesBack(t *testing.T) {
 	hangs := func(function string) string { return "[fault f]\nfunction = " + function + "\nhang = true" }
 	for name, c := range map[string]struct {

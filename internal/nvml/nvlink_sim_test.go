@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// NVLink 5 has other counters of errors, and, where the older counters of bytes are missing, others of bytes, without totals.
+// NVLink 5 has other counters of errors, and, if the older counters of bytes are missing, other counters of bytes, without totals.
 func TestNVLink5(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault       string
@@ -42,7 +42,7 @@ func TestNVLink5(t *testing.T) {
 	}
 }
 
-// Single links cost nothing and are absent where they are not wanted.
+// Single links cost nothing and are absent if they are not wanted.
 func TestNVLinkTotalsAlone(t *testing.T) {
 	for _, board := range []string{"h100", "b200"} {
 		t.Run(board, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestNVLinkTotalOfZero(t *testing.T) {
 	})
 }
 
-// The same goes for errors, where the links are read.
+// The same is true of errors, if the links are read.
 func TestNVLinkErrorsOfZero(t *testing.T) {
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = h100\nlinks = 3\nfield.38 = 0\nfield.45 = 0\nfield.163 = 2\n")
 	for range 2 {

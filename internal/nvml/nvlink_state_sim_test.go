@@ -55,7 +55,7 @@ func TestNVLinkSpeed(t *testing.T) {
 	assert.Equal(t, []gpu.Link{{Name: "0", Bandwidth: gpu.Some(53.125e9)}}, gpuAt(t, b.read(), 0).Interconnect.Links)
 }
 
-// The ratios are mantissa and negative exponent of 10. All bits set are no measurement.
+// The ratios are mantissa and negative exponent of 10. A value with all bits set is not a measurement.
 func TestNVLinkBitErrors(t *testing.T) {
 	b := start(t, "gpus = 1\n[gpu 0]\nboard = b200\nlinks = 2\nnvlink.effective_ber = 0xfff\nfield.220.1 = 1294\nfield.222.0 = 0x200\nfield.222.1 = 0x00f\n"+
 		"nvlink.fec = 7\nfield.250.1 = 12\nfield.236.1 = 13\n", gpu.GroupInterconnectBitErrors)

@@ -14,7 +14,7 @@ type options struct {
 	sysRoot  string
 	procRoot string
 	patience time.Duration // 0: each kind of call and file has its own
-	hung     time.Duration // after which a call counts as hung; 0: that of workers.Pool
+	hung     time.Duration // after which a call counts as hung; 0 for the default of workers.Pool
 }
 
 func newOptions(opts []Option) options {
@@ -25,7 +25,7 @@ func newOptions(opts []Option) options {
 	return o
 }
 
-// WithInterval sets the interval at which the source is read. Where the driver keeps its samples for less, they are fetched in between.
+// WithInterval sets the interval at which the source is read. If the driver keeps its samples for less, they are fetched in between.
 // Without an interval they never are.
 func WithInterval(d time.Duration) Option { return func(o *options) { o.interval = d } }
 
@@ -42,5 +42,5 @@ func WithPatience(d time.Duration) Option { return func(o *options) { o.patience
 // WithHungAfter replaces how long a call has been outstanding before it counts as hung; negative: it does at once. See workers.Pool.
 func WithHungAfter(d time.Duration) Option { return func(o *options) { o.hung = d } }
 
-// WithProcRoot replaces /proc, where the driver describes its GPUs.
+// WithProcRoot replaces /proc, in which the driver describes its GPUs.
 func WithProcRoot(path string) Option { return func(o *options) { o.procRoot = path } }

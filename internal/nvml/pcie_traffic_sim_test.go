@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// The kernel's driver counts the bytes in 32 bits, which a busy link fills many times between two reads. How often is not known, so there
-// is no value, not even from an idle link.
+// The kernel's driver counts the bytes in 32 bits, which a busy link fills many times between two reads. The number of wraps is unknown, so
+// there is no value, not even from an idle link.
 func TestPCIeBytesOf32Bits(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\npcie.tx = 1.5G\npcie.rx.bytes = raw(0xFFFFFFFFFFFFFFFF)")
 	for i := range 3 { // 45 GB each
@@ -42,7 +42,7 @@ func TestPCIeBytes(t *testing.T) {
 	}
 }
 
-// The call that takes 20 ms is made only where the user asked for it and there is nothing better, as before Hopper.
+// The call that takes 20 ms is made only if the user has enabled it and there is nothing better, as before Hopper.
 func TestPCIeSampling(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -30,8 +30,8 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// A GPU that is lost or hangs is no peer, and does not keep the others from being read. While one is lost NVML is opened at each read, and then there
-// are no peers.
+// A GPU that is lost or hangs is not a peer, and does not keep the others from being read. While one is lost NVML is opened at each read,
+// and then there are no peers.
 func TestPeersThatDoNotAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault string

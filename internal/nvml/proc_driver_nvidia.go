@@ -29,9 +29,9 @@ type information struct {
 }
 
 // parseInformation reads lines of the form "GPU UUID: \t GPU-…". The driver writes question marks for what it does not know.
-func parseInformation(said string) information {
+func parseInformation(text string) information {
 	var info information
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(line, ":")
 		value = gpu.CleanText(strings.TrimSpace(value))
 		if !ok || value == "" || strings.Contains(value, "??") {
@@ -92,16 +92,16 @@ type driverFileResult struct {
 	ok bool
 }
 
-// driverFilePatience is much longer than the driver takes where it need not wait for a GPU.
+// driverFilePatience is much longer than the driver takes if it need not wait for a GPU.
 const driverFilePatience = 500 * time.Millisecond
 
 func newDriverFiles(patience time.Duration) *driverFiles {
 	return &driverFiles{read: readInformation, patience: cmp.Or(patience, driverFilePatience)}
 }
 
-// ask reads what the driver says of the GPUs at these addresses, in half of the time that is left at most. What it said of others is
+// query reads what the driver says of the GPUs at these addresses, in half of the time that is left at most. What it said of others is
 // forgotten, for another GPU may come to be there.
-func (d *driverFiles) ask(ctx context.Context, procRoot string, addresses []string) {
+func (d *driverFiles) query(ctx context.Context, procRoot string, addresses []string) {
 	d.files = slices.DeleteFunc(d.files, func(f *driverFile) bool {
 		if slices.Contains(addresses, f.address) {
 			return false
@@ -144,31 +144,31 @@ func (d *driverFiles) file(address string) *driverFile {
 	return f
 }
 
-// of returns what the driver says of a GPU that it was asked for, or said when it last answered; false where it says nothing.
-func (d *driverFiles) of(address string) (information, bool) {
+// get returns the driver's information on a GPU from this or its last answer; false if there is none.
+func (d *driverFiles) get(address string) (information, bool) {
 	f := d.file(address)
 	return f.last.information, f.last.ok || !f.read // a GPU that does not answer is there
 }
 
-// readInformation returns what the driver says of the GPU at an address; false where it says nothing.
+// readInformation returns the driver's information on the GPU at an address; false if there is none.
 func readInformation(procRoot, address string) (information, bool) {
-	said, err := readFile(filepath.Join(procRoot, "driver/nvidia/gpus", address, "information"), maxInformation)
+	text, err := readFile(filepath.Join(procRoot, "driver/nvidia/gpus", address, "information"), maxInformation)
 	if err != nil {
 		return information{}, false
 	}
-	info := parseInformation(said)
+	info := parseInformation(text)
 	info.address = address
 	return info, true
 }
 
 // readFile reads a file up to a bound.
-func readFile(path string, most int64) (string, error) {
+func readFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path) //nolint:gosec // below the root of procfs
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, most))
+	text, err := io.ReadAll(io.LimitReader(f, limit))
 	return string(text), err
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A GPU whose processes were not read differs from one that has none.
+// A GPU whose processes were not read differs from a GPU without processes.
 func TestProcessesUnread(t *testing.T) {
 	const fault = "[fault f]\ngpu = 1\n"
 	for name, test := range map[string]struct {

@@ -380,7 +380,7 @@ func TestFractionsAreFractions(t *testing.T) {
 	assert.Equal(t, manualEpoch, n.Time, "when the read began")
 }
 
-// The revolutions of the first fan are known where its share is not wanted, too. A board without fans has none.
+// The revolutions of the first fan are known even if its share is not wanted. A board without fans has no revolutions.
 func TestFanRevolutions(t *testing.T) {
 	for board, want := range map[string][]gpu.Fan{
 		"geforce":                  {{Location: "fan0", Speed: gpu.Some[int64](900)}},
@@ -407,7 +407,7 @@ func TestNoBAR1(t *testing.T) {
 	assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
 }
 
-// A GPU that works in the system's memory has none of its own, but the driver reports what each process has.
+// A GPU that uses the system's memory has no memory of its own, but the driver reports the memory of each process.
 func TestUnifiedMemory(t *testing.T) {
 	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
 		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)

@@ -149,7 +149,7 @@ func TestExchanged(t *testing.T) {
 	assert.Equal(t, [2]int64{2, 0}, presence(n))
 }
 
-// Which GPU a handle is of costs one call from time to time, not at each read. A GPU that did not answer is asked immediately.
+// The check of the GPU of a handle costs one call from time to time, not at each read. A GPU that did not answer is checked immediately.
 func TestUUIDIsAskedNowAndThen(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestXIDOfAReplacedGPU(t *testing.T) {
 	assert.Empty(t, devices[0].XIDs)
 }
 
-// Where an index has the GPU that another index had before, the GPU that is left without an index is found when NVML is opened again.
+// If an index has the GPU that another index had before, the GPU that is left without an index is found when NVML is opened again.
 func TestIndicesMixedUp(t *testing.T) {
 	b := start(t, "gpus = 2\ntime = manual")
 	b.pci("0000:0a:00.0", "nvidia", "")

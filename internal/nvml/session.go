@@ -66,7 +66,7 @@ func (s *session) takeEvents(at time.Time) {
 	s.events.take(at)
 }
 
-// outdated reports whether NVML counts other GPUs than when the session began.
+// outdated reports whether NVML counts other GPUs than at the start of the session.
 func (s *session) outdated() bool { return s.count.Load() != int64(len(s.handles)) }
 
 // close shuts NVML down. No call of the session may be outstanding.

@@ -153,7 +153,7 @@ func (b *bench) await(condition func() bool) {
 	require.Eventually(b.t, condition, time.Minute, time.Millisecond)
 }
 
-// fetchUntilHung fetches samples until so many calls hang. Then it fetches those of the other GPUs, which are given up no more.
+// fetchUntilHung fetches samples until so many calls hang. Then it fetches the samples of the other GPUs, which are not given up again.
 func (b *bench) fetchUntilHung(calls int) {
 	b.t.Helper()
 	hung := b.hung(calls)
@@ -198,7 +198,7 @@ func (b *bench) set(text string) {
 	require.NoError(b.t, b.control.Set(text))
 }
 
-// manualEpoch is the driver's time at which a scenario with manual time begins.
+// manualEpoch is the driver's time at which a scenario with manual time starts.
 var manualEpoch = time.Unix(1_700_000_000, 0)
 
 // at moves the scenario's time, in seconds, and the clock with it.

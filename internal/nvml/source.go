@@ -24,7 +24,7 @@ const (
 	maxMargin     = 250 * time.Millisecond
 	closeBudget   = time.Second
 
-	maxFetchBudget = time.Second // of the fetching of samples; less where reads are to be quick
+	maxFetchBudget = time.Second // of the fetching of samples; less if reads are to be quick
 )
 
 // source reads NVIDIA's GPUs through NVML.
@@ -67,7 +67,7 @@ func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 		path: cfg.LibraryPath, machine: newDriverHint(s.opts.procRoot, cfg.LibraryPath, s.opts.patience),
 		now: s.opts.now, pool: &s.pool, task: s.pool.NewTask(nil), begin: s.beginSession,
 	}
-	s.watch.period = askPeriod
+	s.watch.period = pollPeriod
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -175,7 +175,7 @@ func driverGone(outcomes []outcome) library.Code {
 // driverGone notes that the driver is gone. It may be back within the same read, and then its counters have started again.
 func (s *source) driverGone(code library.Code) {
 	s.gpus.restarted()
-	s.driver.gone(code)
+	s.driver.setGone(code)
 	s.outcomes = nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// What a board cannot do is asked once: in the steady state no call fails.
+// An unsupported call is made once: in the steady state no call fails.
 func TestSteadyStateMakesNoFailingCall(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -104,9 +104,9 @@ func (m *nodeMaker) unlisted() (all []unlistedGPU) {
 			addresses = append(addresses, f.Address)
 		}
 	}
-	m.files.ask(m.ctx, m.procRoot, addresses)
+	m.files.query(m.ctx, m.procRoot, addresses)
 	for _, address := range addresses {
-		info, described := m.files.of(address)
+		info, described := m.files.get(address)
 		if m.recognise(info.uuid, address) {
 			continue
 		}
@@ -116,7 +116,7 @@ func (m *nodeMaker) unlisted() (all []unlistedGPU) {
 	return all
 }
 
-// recognise reports whether the GPU with a UUID is in the node, and notes its address where that was not known.
+// recognise reports whether the GPU with a UUID is in the node, and notes its address if that was unknown.
 func (m *nodeMaker) recognise(uuid, address string) bool {
 	i := m.find(uuid)
 	if i < 0 {

@@ -58,8 +58,8 @@ func TestEveryFieldFails(t *testing.T) {
 	}
 }
 
-// A board of which the driver supports no reading, not even the size of its memory, is failed. What the driver knows without the GPU, such as
-// its modes and its processes, is no reading. The GPU of a processor is healthy.
+// A board of which the driver supports no reading, not even the size of its memory, is failed. Values that the driver knows without the
+// GPU, such as its modes and its processes, are not readings. The GPU of a processor is healthy.
 func TestEveryReadingIsUnsupported(t *testing.T) {
 	const (
 		identity = "!nvmlDeviceGetHandle*, !nvmlDeviceGetUUID, !nvmlDeviceGetName, !nvmlDeviceGetPciInfo, !nvmlDeviceGetMinorNumber"
@@ -107,7 +107,7 @@ func TestEveryReadingIsUnsupported(t *testing.T) {
 	}
 }
 
-// A GPU that is asked for its memory alone is not asked enough to know.
+// Queries of the memory alone are too few to decide about a GPU.
 func TestMemoryIsUnsupported(t *testing.T) {
 	b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetMemoryInfo\nreturn = NOT_SUPPORTED", gpu.GroupMemory)
 	for range 2 {

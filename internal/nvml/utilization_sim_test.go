@@ -38,7 +38,7 @@ func approx0(t *testing.T, got gpu.Opt[float64]) {
 	assert.Equal(t, gpu.Some(0.0), got)
 }
 
-// Where the driver keeps no samples, or has taken none since, the instantaneous value is read.
+// If the driver keeps no samples, or has taken none since, the instantaneous value is read.
 func TestInstantaneousUtilization(t *testing.T) {
 	t.Run("no samples", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[gpu 0]\nutil.gpu = 42\nutil.memory = 17\nutil.decoder = 33\n"+
@@ -230,7 +230,7 @@ func TestProcessSamples(t *testing.T) {
 	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 }
 
-// The instantaneous value is not asked for where there are samples.
+// The instantaneous value is not queried if there are samples.
 func TestNoInstantaneousValueWithSamples(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ type xids struct {
 
 type xidCounts struct {
 	since      time.Time
-	own        numbered            // those of no known instance
+	own        numbered            // of no known instance
 	byInstance map[string]numbered // by the ID of the MIG instance
 }
 
@@ -67,7 +67,7 @@ func (c *xidCounts) add(xid int64, instance *device.Identity) {
 	c.byInstance[instance.ID] = counts
 }
 
-// watch begins to count, unless that has begun.
+// watch starts to count, unless it has started already.
 func (x *xids) watch(g *knownGPU, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,8 +100,8 @@ func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Ti
 	})
 }
 
-// keep queues an event. When the queue is full, the last event of the same device and code counts for it as well. If there is none, it is
-// dropped.
+// keep queues an event. When the queue is full, the last event of the same device and code counts for it too. If there is no such event, it
+// is dropped.
 func (x *xids) keep(e gpu.Event) {
 	if len(x.queue) < maxEvents {
 		x.queue = append(x.queue, e)
@@ -120,8 +120,8 @@ func (x *xids) keep(e gpu.Event) {
 	x.dropped++
 }
 
-// instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil: it names none, or one that is not known. The number of
-// the compute instance may be missing, and does not matter where the GPU instance has only one.
+// instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil if it names no instance, or an unknown one. The
+// number of the compute instance may be missing, and does not matter if the GPU instance has only one.
 func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identity {
 	var found []*device.Identity
 	for _, i := range g.Instances() {
@@ -140,7 +140,7 @@ func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identi
 	return nil
 }
 
-// noInstance stands for "none" in an event.
+// noInstance means "none" in an event.
 const noInstance = math.MaxUint32
 
 // take returns what has happened since the last call.

@@ -129,9 +129,10 @@ func configured(name string) bool {
 
 // optional are attributes of events that need not be there, although points always have them.
 var optional = map[string][]string{
-	"hw.gpu.ring_timeout": {"process.pid"},            // as of hw.gpu.xid
-	"hw.gpu.status":       {"hw.gpu.recovery.action"}, // where the driver requests none
-	"hw.gpu.xid":          {"process.pid"},            // where it names no process
+	"hw.gpu.ring_timeout": {"process.pid"},                                                       // as of hw.gpu.xid
+	"hw.gpu.status":       {"hw.gpu.recovery.action"},                                            // if the driver requests no action
+	"hw.gpu.switch_error": {"hw.gpu.interconnect.link"},                                          // if the kernel names no link
+	"hw.gpu.xid":          {"process.pid", "hw.gpu.interconnect.link", "hw.gpu.recovery.action"}, // if the driver does not name them
 }
 
 func (d *Declared) attributes(found *violations, where string, declared []string, sent map[string]any, optional ...string) {

@@ -61,7 +61,7 @@ func (e *Ends) Add(metrics pmetric.Metrics) []string {
 	return found
 }
 
-// checkEndedResources checks that ended points stand before the live ones, in ResourceMetrics of their own, with one point of a metric.
+// checkEndedResources checks that ended points come before the live ones, in ResourceMetrics of their own, with one point of a metric.
 func checkEndedResources(found *violations, metrics pmetric.Metrics) {
 	live := false
 	for _, rm := range metrics.ResourceMetrics().All() {

@@ -43,7 +43,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// goldenFiles returns the files of metrics in all folders called testdata.
+// goldenFiles returns the files of metrics in all directories called testdata.
 func goldenFiles(t *testing.T, root string) []string {
 	t.Helper()
 	var files []string

@@ -15,7 +15,7 @@ import (
 // nameForm is the form of names in the semantic conventions: lower case, namespaces separated by dots, words by underscores.
 var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*(\.[a-z][a-z0-9]*(_[a-z0-9]+)*)+$`)
 
-// singular are words that end in s and are no plurals.
+// singular are words that end in s but are singular.
 var singular = []string{"address", "k8s", "process", "status"}
 
 // units are the units that the last word of a name prescribes: https://opentelemetry.io/docs/specs/semconv/general/metrics/.
@@ -111,7 +111,7 @@ func (d *Declared) checkPrometheusNames(found *violations) {
 	}
 }
 
-// strategies are the ways in which Prometheus translates names. The first is that of the prometheus exporter, and the default of both.
+// strategies are the ways in which Prometheus translates names. The first is the one of the prometheus exporter, and the default of both.
 var strategies = []otlptranslator.TranslationStrategyOption{
 	otlptranslator.UnderscoreEscapingWithSuffixes, otlptranslator.UnderscoreEscapingWithoutSuffixes,
 	otlptranslator.NoUTF8EscapingWithSuffixes, otlptranslator.NoTranslation,

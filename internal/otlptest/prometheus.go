@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// PrometheusViolations returns what does not stay apart in Prometheus: by the prometheus exporter with and without the attributes of
-// resources as labels (resource_constant_labels), and by OTLP, where a resource attribute may be a label as well.
+// PrometheusViolations returns the series that collide in Prometheus: from the prometheus exporter with and without the attributes of
+// resources as labels (resource_constant_labels), and over OTLP, which may also turn a resource attribute into a label.
 func PrometheusViolations(metrics pmetric.Metrics) []string {
 	var found violations
 	names, labels := map[string]string{}, map[string]string{}

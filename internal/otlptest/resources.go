@@ -45,7 +45,7 @@ func (r *Resources) Add(metrics pmetric.Metrics) []string {
 	return found
 }
 
-// entities are what a resource may stand for, each with the attribute that shows it and those that identify it.
+// entities are what a resource may represent, each with the attribute that shows it and the attributes that identify it.
 var entities = []struct {
 	shown       string
 	identifying []string
@@ -62,7 +62,7 @@ var entities = []struct {
 	{"host.name", []string{"host.name"}},
 }
 
-// entityOf names what a resource stands for.
+// entityOf names what a resource represents.
 func entityOf(resource map[string]any) string {
 	for _, e := range entities {
 		if resource[e.shown] == nil {

@@ -38,13 +38,13 @@ type ErrorReader struct {
 	places map[string]place // by the address of the GPU
 }
 
-// place is where a GPU is on the bus.
+// place is the place of a GPU on the bus.
 type place struct {
 	board []string // the directories of the GPU and of the ports of its board's own switch
-	port  string   // the directory of the port above the board; empty: none, as in a virtual machine
+	port  string   // the directory of the port above the board; empty if there is no port, as in a virtual machine
 }
 
-// NewErrorReader returns a reader of the files below sys, which is /sys or where that is mounted.
+// NewErrorReader returns a reader of the files below sys, which is /sys or its mount point.
 func NewErrorReader(sys string) *ErrorReader {
 	return &ErrorReader{sys: sys, places: map[string]place{}}
 }
@@ -75,7 +75,7 @@ func (r *ErrorReader) Describe(_ context.Context, node *gpu.Node) {
 
 var vendors = map[gpu.Vendor]int64{gpu.NVIDIA: VendorNVIDIA, gpu.AMD: VendorAMD}
 
-// place returns where a GPU is. It stays where it is for as long as its directory is there; a GPU that is off the bus has the place that it had,
+// place returns the place of a GPU. The place does not change while its directory exists. A GPU that is off the bus keeps its last place,
 // so that the port above it still counts.
 func (r *ErrorReader) place(address string, vendor int64) (place, bool) {
 	known, ok := r.places[address]
@@ -87,7 +87,7 @@ func (r *ErrorReader) place(address string, vendor int64) (place, bool) {
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Join(r.sys, "bus/pci/devices", address))
 	if err != nil {
-		return place{}, false // no sysfs, or not that of the machine with the GPU
+		return place{}, false // no sysfs, or not the sysfs of the machine with the GPU
 	}
 	if found, err := readNumber(filepath.Join(dir, "vendor")); err != nil || found != vendor {
 		return place{}, false // another machine's bus
@@ -112,7 +112,7 @@ func (r *ErrorReader) place(address string, vendor int64) (place, bool) {
 
 var functionForm = regexp.MustCompile(`^[[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2}\.[0-7]$`)
 
-// sumOf returns the errors of one kind of all these functions; absent if none of them counts.
+// sumOf returns the errors of one kind of all these functions; absent if no function counts them.
 func sumOf(kind int, dirs ...string) (gpu.Counter[int64], error) {
 	var sum int64
 	counts := false

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// atPath makes a function at a path below devices, as the kernel has it: the directory is below that of the port above, and
+// atPath creates a function at a path below devices, as the kernel has it: the directory is below the directory of the port above, and
 // bus/pci/devices has a link to it.
 func atPath(t *testing.T, sys, path, vendor string, aer map[string]string) (dir string) {
 	t.Helper()

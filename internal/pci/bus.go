@@ -34,8 +34,8 @@ const (
 // Function is a GPU on the bus.
 type Function struct {
 	Address  string         // domain:bus:device.function as the kernel writes it: 0000:03:00.0
-	Driver   string         // the kernel driver that it is bound to; empty: none
-	NUMANode gpu.Opt[int64] // of the nearest CPUs; absent where the kernel knows none
+	Driver   string         // the kernel driver that it is bound to; empty if unbound
+	NUMANode gpu.Opt[int64] // of the nearest CPUs; absent if the kernel does not know it
 }
 
 // PassedThrough reports whether the GPU is bound to a driver that reserves it for a virtual machine; see Properties.PassedThrough.
@@ -64,8 +64,8 @@ func (all Functions) OtherDriver(driver string) bool {
 	return slices.ContainsFunc(all, func(f Function) bool { return f.Driver != "" && f.Driver != driver && !f.PassedThrough() })
 }
 
-// Locate adds to the reason why a vendor's GPUs cannot be read the first GPU that this machine has for itself; the reason alone if there is
-// none.
+// Locate adds to the reason why a vendor's GPUs cannot be read the first GPU that this machine has for itself. It returns the reason alone
+// if there is no such GPU.
 func (all Functions) Locate(vendor gpu.Vendor, err error) error {
 	for _, f := range all {
 		switch {
@@ -89,14 +89,14 @@ type Bus struct {
 	functions Functions // without drivers
 }
 
-// NewBus returns a bus below sys, which is /sys or where that is mounted. A function of the vendor is a GPU if isGPU says so of its
-// class code: base class, subclass and programming interface in one number, 0x030000 for a VGA controller.
+// NewBus returns a bus below sys, which is /sys or its mount point. A function of the vendor is a GPU if isGPU says so of its class code:
+// base class, subclass and programming interface in one number, 0x030000 for a VGA controller.
 func NewBus(sys string, vendor uint32, isGPU func(class uint32) bool) *Bus {
 	return &Bus{sys: sys, vendor: vendor, isGPU: isGPU}
 }
 
-// Scan returns the GPUs. Virtual functions are not among them: they are for the virtual machines that a GPU is divided for. Drivers are
-// read each time; vendors, classes and NUMA nodes only where the names of the bus have changed or again is set.
+// Scan returns the GPUs. It omits virtual functions: they are for virtual machines that share a GPU. Drivers are read each time; vendors,
+// classes and NUMA nodes only if the names of the bus have changed or again is set.
 //
 // An error means that the bus could not be listed, that this process may not read a function, or that it may open no more files (EMFILE,
 // ENFILE), and so nothing is known of the GPUs. Without an error the result is not nil. The caller owns it.

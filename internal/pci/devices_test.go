@@ -89,7 +89,7 @@ func TestGroup(t *testing.T) {
 	assert.Empty(t, names)
 }
 
-// A class that is no number is an error, not a device of another kind.
+// An invalid class is an error, not a device of another kind.
 func TestFunctionGarbage(t *testing.T) {
 	sys := pcitest.New(t, t.TempDir())
 	sys.Function("0000:41:00.0", "0x10de", "garbage", "nvidia")

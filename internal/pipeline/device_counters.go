@@ -24,11 +24,11 @@ const (
 // deviceCounters takes out of each read the totals of devices that may be wrong, before anything is counted by them. A total that is out of
 // line is absent until the next read confirms it. After a reset that a read has confirmed, the total says since when it counts again.
 type deviceCounters struct {
-	devices map[string]*countersOf // by hw.id
+	devices map[string]*deviceTotals // by hw.id
 }
 
-// countersOf is what is known of the counters of one device.
-type countersOf struct {
+// deviceTotals is what is known of the counters of one device.
+type deviceTotals struct {
 	seen   time.Time
 	epoch  uint64
 	limit  gpu.Opt[float64] // of power in watts, the highest of the last read that had one
@@ -74,32 +74,32 @@ type checked struct {
 	seen   time.Time // when it was read last
 	epoch  uint64
 	source time.Time       // since when the source counts, if it knows
-	reset  counter.Reading // after the last reset that was seen; the zero Reading: there was none
+	reset  counter.Reading // after the last reset that was seen; the zero Reading if there was no reset
 }
 
 // check takes the doubtful totals out of a read.
 func (c *deviceCounters) check(node *gpu.Node) {
 	if c.devices == nil {
-		c.devices = map[string]*countersOf{}
+		c.devices = map[string]*deviceTotals{}
 	}
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		of := c.devices[d.ID]
-		if of == nil {
+		totals := c.devices[d.ID]
+		if totals == nil {
 			if len(c.devices) >= maxRemembered {
 				continue
 			}
-			of = &countersOf{totals: map[totalKey]*checked{}}
-			c.devices[d.ID] = of
+			totals = &deviceTotals{totals: map[totalKey]*checked{}}
+			c.devices[d.ID] = totals
 		}
-		of.seen, of.epoch = node.Time, d.Epoch
-		of.check(d)
+		totals.seen, totals.epoch = node.Time, d.Epoch
+		totals.check(d)
 	}
-	maps.DeleteFunc(c.devices, func(_ string, of *countersOf) bool { return node.Time.Sub(of.seen) > forgetCounters })
+	maps.DeleteFunc(c.devices, func(_ string, totals *deviceTotals) bool { return node.Time.Sub(totals.seen) > forgetCounters })
 }
 
 // check takes the doubtful totals out of a device.
-func (c *countersOf) check(d *gpu.Device) {
+func (c *deviceTotals) check(d *gpu.Device) {
 	c.setLimit(&d.Power)
 	checkTotal(c, totalKey{quantity: quantityEnergy}, &d.Energy, counter.MaxPower(c.limit.Or(gpu.Some(float64(maxPower)))))
 	for reason := range d.Throttle {
@@ -114,7 +114,7 @@ func (c *countersOf) check(d *gpu.Device) {
 	maps.DeleteFunc(c.totals, func(_ totalKey, known *checked) bool { return c.seen.Sub(known.seen) > forgetCounters })
 }
 
-func (c *countersOf) checkPCIe(p *gpu.PCIe) {
+func (c *deviceTotals) checkPCIe(p *gpu.PCIe) {
 	checkCount(c, totalKey{quantity: quantityTransmitted}, &p.Transmitted)
 	checkCount(c, totalKey{quantity: quantityReceived}, &p.Received)
 	checkCount(c, totalKey{quantity: quantityPCIeReplays}, &p.Replays)
@@ -132,7 +132,7 @@ func (c *countersOf) checkPCIe(p *gpu.PCIe) {
 	checkCount(c, totalKey{quantity: quantityPCIeRecoveries}, &p.Recoveries)
 }
 
-func (c *countersOf) checkInterconnect(i *gpu.Interconnect) {
+func (c *deviceTotals) checkInterconnect(i *gpu.Interconnect) {
 	checkCount(c, totalKey{quantity: quantityLinkTransmitted}, &i.Transmitted)
 	checkCount(c, totalKey{quantity: quantityLinkReceived}, &i.Received)
 	for kind := range i.Errors {
@@ -151,7 +151,7 @@ func (c *countersOf) checkInterconnect(i *gpu.Interconnect) {
 	}
 }
 
-func (c *countersOf) checkMemory(d *gpu.Device) {
+func (c *deviceTotals) checkMemory(d *gpu.Device) {
 	for i := range d.Errors {
 		e, lifetime := &d.Errors[i], 0
 		if e.Lifetime {
@@ -175,24 +175,24 @@ func (c *countersOf) checkMemory(d *gpu.Device) {
 }
 
 // setLimit sets the highest power limit that is known. The limit in force may have been lowered just before the read.
-func (c *countersOf) setLimit(p *gpu.Power) {
+func (c *deviceTotals) setLimit(p *gpu.Power) {
 	var highest gpu.Opt[float64]
 	for _, limit := range [...]gpu.Limit{gpu.LimitEnforced, gpu.LimitDefault, gpu.LimitMax} {
 		if watts, ok := p.Limit[limit].Get(); ok && watts > 0 {
-			most, _ := highest.Get()
-			highest = gpu.Some(max(most, watts))
+			current, _ := highest.Get()
+			highest = gpu.Some(max(current, watts))
 		}
 	}
 	c.limit = highest.Or(c.limit)
 }
 
 // checkCount checks a total that can rise by any number.
-func checkCount(c *countersOf, key totalKey, total *gpu.Counter[int64]) {
+func checkCount(c *deviceTotals, key totalKey, total *gpu.Counter[int64]) {
 	checkTotal(c, key, total, counter.Unlimited)
 }
 
 // checkTotal makes a total absent if it is doubtful. maxRate is the most that it can rise in a second.
-func checkTotal[N gpu.Number](c *countersOf, key totalKey, total *gpu.Counter[N], maxRate float64) {
+func checkTotal[N gpu.Number](c *deviceTotals, key totalKey, total *gpu.Counter[N], maxRate float64) {
 	value, ok := total.Get()
 	if !ok {
 		return

@@ -39,7 +39,7 @@ func increase(values []float64) float64 {
 	return sum
 }
 
-// A value that is wrong for one read adds nothing. One that is right adds what it did before, if one read later.
+// A value that is wrong for one read adds nothing. A correct value adds what it did before, one read later.
 func TestDoubtfulEnergy(t *testing.T) {
 	const before, after = 22_543_297.0, 22_543_311.0
 	for name, tt := range map[string]struct {

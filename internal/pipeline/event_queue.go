@@ -18,8 +18,8 @@ const maxEvents = 1024
 
 // eventQueue completes events and holds them for the logs pipeline. Taking them never waits for a read that hangs.
 type eventQueue struct {
-	wake    func()           // called when a sum has joined the queue; nil: nobody waits for it
-	dropped func(events int) // called, with the queue locked, when the oldest were dropped; nil: nobody wants to know
+	found   chan struct{}    // see Pipeline.Found; nil if no sender waits for it
+	dropped func(events int) // called, with the queue locked, when the oldest were dropped; may be nil
 
 	mu         sync.Mutex
 	containers lastContainers
@@ -27,7 +27,7 @@ type eventQueue struct {
 	flaps      statusFlaps
 	sequence   eventSequence
 	waiting    []gpu.Event
-	timer      *time.Timer // ends sums; nil: there is none to end
+	timer      *time.Timer // ends sums; nil if there are no sums to end
 	timerEnds  time.Time
 }
 
@@ -43,11 +43,12 @@ func (q *eventQueue) addRead(node *gpu.Node, source []gpu.Event, changes ...[]gp
 	for _, events := range append([][]gpu.Event{node.Events}, changes...) {
 		for _, e := range events {
 			// It happened between the two reads.
-			around := last.of(e.DeviceID)
-			around.add(q.containers.of(e.DeviceID))
+			around := last.get(e.DeviceID)
+			around.add(q.containers.get(e.DeviceID))
 			q.add(e, around)
 		}
 	}
+	q.signal()
 }
 
 // addFound adds events that the source has found between reads.
@@ -55,13 +56,22 @@ func (q *eventQueue) addFound(events []gpu.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, e := range events {
-		q.add(e, q.containers.of(e.DeviceID))
+		q.add(e, q.containers.get(e.DeviceID))
+	}
+	q.signal()
+}
+
+// signal tells the sender that events may wait. It does not block.
+func (q *eventQueue) signal() {
+	select {
+	case q.found <- struct{}{}:
+	default: // an earlier signal is still there: the sender will take all events that wait
 	}
 }
 
-func (q *eventQueue) add(e gpu.Event, had deviceContainers) {
+func (q *eventQueue) add(e gpu.Event, last deviceContainers) {
 	if ofDevice(e.Type) {
-		e.Holders, e.Users = had.holders, had.users
+		e.Holders, e.Users = last.holders, last.users
 	}
 	now := time.Now()
 	q.push(q.endedSums(now))
@@ -72,24 +82,24 @@ func (q *eventQueue) add(e gpu.Event, had deviceContainers) {
 		if e.Type == gpu.EventStatus {
 			due = q.flaps.next(e, now)
 		}
-		for _, e := range due {
+		for _, e := range due { // each after the sums of its GPU, which started earlier
 			q.push(append(q.repeats.release(gpuOf(&e), now), e))
 		}
 	}
 	q.startTimer(now)
 }
 
-// ofDevice reports whether events of a type are about a device as such: who had it is then of interest.
+// ofDevice reports whether events of a type are about a device as such: then its holders and users matter.
 func ofDevice(t gpu.EventType) bool {
 	switch t {
-	case gpu.EventProcessStarted, gpu.EventProcessExited, gpu.EventSourceFailed, gpu.EventSourceRecovered:
+	case gpu.EventProcessStarted, gpu.EventProcessExited, gpu.EventSourceFailed, gpu.EventSourceRecovered, gpu.EventSwitchError:
 		return false
 	default:
 		return true
 	}
 }
 
-// push has events wait.
+// push queues events.
 func (q *eventQueue) push(events []gpu.Event) {
 	for _, e := range events {
 		if e.UID == "" {
@@ -106,18 +116,18 @@ func (q *eventQueue) push(events []gpu.Event) {
 	}
 }
 
-// endedSums returns the sums whose time is over.
+// endedSums returns the sums whose period has ended.
 func (q *eventQueue) endedSums(now time.Time) []gpu.Event {
 	return append(q.repeats.ended(now), q.flaps.ended(now)...)
 }
 
-// startTimer has the next sum end.
+// startTimer starts the timer that ends the next sum.
 func (q *eventQueue) startTimer(now time.Time) {
 	end := q.repeats.nextEnd()
 	if flap := q.flaps.nextEnd(); end.IsZero() || !flap.IsZero() && flap.Before(end) {
 		end = flap
 	}
-	if q.wake == nil || end.IsZero() || q.timer != nil && !end.Before(q.timerEnds) {
+	if q.found == nil || end.IsZero() || q.timer != nil && !end.Before(q.timerEnds) {
 		return
 	}
 	if q.timer != nil {
@@ -126,17 +136,17 @@ func (q *eventQueue) startTimer(now time.Time) {
 	q.timer, q.timerEnds = time.AfterFunc(end.Sub(now), q.endSums), end
 }
 
-// endSums has the sums wait whose time is over.
+// endSums queues the sums whose period has ended.
 func (q *eventQueue) endSums() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	now := time.Now()
 	ended := q.endedSums(now)
 	q.push(ended)
 	q.timer = nil
 	q.startTimer(now)
-	q.mu.Unlock()
 	if len(ended) > 0 {
-		q.wake()
+		q.signal()
 	}
 }
 
@@ -151,7 +161,7 @@ func (q *eventQueue) take() []gpu.Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.push(q.endedSums(time.Now()))
-	return q.taken()
+	return q.drain()
 }
 
 // takeWithOpen takes what waits, and returns the sums as they are now, which go on.
@@ -163,7 +173,7 @@ func (q *eventQueue) takeWithOpen() (events, open []gpu.Event) {
 	for i := range open {
 		open[i].UID = uuid.Must(uuid.NewV7()).String()
 	}
-	return q.taken(), open
+	return q.drain(), open
 }
 
 // takeLast takes what waits, and the sums as they are.
@@ -176,10 +186,10 @@ func (q *eventQueue) takeLast() []gpu.Event {
 		q.timer.Stop()
 		q.timer = nil
 	}
-	return q.taken()
+	return q.drain()
 }
 
-func (q *eventQueue) taken() []gpu.Event {
+func (q *eventQueue) drain() []gpu.Event {
 	events := q.waiting
 	q.waiting = nil
 	return events

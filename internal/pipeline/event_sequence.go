@@ -64,8 +64,8 @@ func comesWith(e *gpu.Event) func(*gpu.Event) bool {
 	}
 }
 
-// asksForReset reports whether the driver of an AMD GPU resets it because of an event: a ring whose job it could not end alone, or data that
-// are wrong.
+// asksForReset reports whether the driver of an AMD GPU resets it because of an event: a ring whose job it could not end alone, or wrong
+// data.
 func asksForReset(e *gpu.Event) bool {
 	switch e.Type {
 	case gpu.EventRingTimeout:
@@ -77,13 +77,13 @@ func asksForReset(e *gpu.Event) bool {
 	}
 }
 
-// before reports whether an event came shortly before another one, and where that one came. What concerns a GPU concerns each of its partitions.
+// before reports whether an event came shortly before another one at the same place. An event of a GPU concerns each of its partitions.
 func before(earlier, e *gpu.Event) bool {
-	began := e.Time
+	start := e.Time
 	if e.Count > 0 {
-		began = e.First
+		start = e.First
 	}
-	after := began.Sub(earlier.Time)
+	after := start.Sub(earlier.Time)
 	same := earlier.DeviceID == e.DeviceID || earlier.Parent == e.DeviceID || earlier.DeviceID == e.Parent
 	return same && after >= 0 && after <= sequencePeriod
 }

@@ -18,7 +18,7 @@ type heldEvent struct {
 }
 
 // over removes and returns the events whose wait is over.
-func (h *heldEvents) over(now time.Time) []gpu.Event {
+func (h *heldEvents) due(now time.Time) []gpu.Event {
 	n := 0
 	for n < len(*h) && !now.Before((*h)[n].until) {
 		n++

@@ -18,10 +18,10 @@ const (
 	maxRemembered = 4096
 )
 
-// kernelFaults makes events of the lines of the kernel's log that are no XIDs. It is part of kernelXIDs, whose lock guards it.
+// kernelFaults converts the lines of the kernel's log other than XIDs to events. It is part of kernelXIDs, whose lock guards it.
 //
-// Two kinds of lines wait for a moment. That a ring did not complete its job waits for the line with the process. That a GPU has fallen off the bus waits
-// for the XID 79, which says the same.
+// Two kinds of lines are held for a moment. A line that a ring did not complete its job waits for the line with the process. A line that a
+// GPU has fallen off the bus waits for the XID 79, which says the same.
 type kernelFaults struct {
 	held   heldEvents
 	lost   map[string]time.Time      // when an XID 79 was last reported, by hw.id of the GPU
@@ -57,7 +57,7 @@ func remember[K comparable, V any](m map[K]V, key K, value V) {
 }
 
 // ofLog completes the event of a line, and returns what passes now.
-func (f *kernelFaults) ofLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
+func (f *kernelFaults) fromLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
 	if found.Kind == kernellog.KindRingProcess {
 		return f.ringProcess(&e)
 	}
@@ -92,6 +92,8 @@ func (f *kernelFaults) ofLog(found *kernellog.Event, e gpu.Event, now time.Time)
 		e.Type, e.Reset = gpu.EventReset, resetStates[found.Kind]
 	case kernellog.KindPCIeError:
 		e.Type, e.PCIAddress = gpu.EventPCIeError, found.Address
+	case kernellog.KindSwitchError: // of the machine: which GPUs it concerns is not known
+		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, found.Address, found.Link, "", found.Part
 	default:
 		return pass
 	}
@@ -120,7 +122,7 @@ func (f *kernelFaults) rise(counter rasCounter, total gpu.Opt[int64]) gpu.Opt[in
 	}
 }
 
-// hold has an event wait. It passes at once where too many do.
+// hold holds an event for a moment. The event passes immediately if too many are held.
 func (f *kernelFaults) hold(e gpu.Event, now time.Time) []gpu.Event {
 	if len(f.held) == maxPaired {
 		return []gpu.Event{e}

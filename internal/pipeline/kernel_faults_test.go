@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +24,7 @@ const amdAddress = "0000:03:00.0"
 // followedAMD is a pipeline that has seen an AMD GPU which a container holds.
 func followedAMD(t *testing.T) *Pipeline {
 	t.Helper()
-	p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, Sys: t.TempDir(), Wake: func() {}})
+	p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, Sys: t.TempDir()})
 	p.Take(t.Context(), &gpu.Node{Vendor: gpu.AMD, Devices: []gpu.Device{{
 		ID: "amd-1", Name: "card1", Model: "MI300X", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: amdAddress},
 		Holders: []gpu.Holder{{Container: &gpu.Container{Namespace: "team", PodName: "train-0", Name: "main"}}}, HoldersKnown: true,
@@ -45,7 +44,7 @@ func rasLine(class gpu.ErrorClass, count int64) kernellog.Event {
 	return e
 }
 
-// What AMD's driver reports is an event of the GPU, with who held it.
+// A fault that AMD's driver reports is an event of the GPU, with its holders.
 func TestFaultsOfAMD(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := followedAMD(t)
@@ -77,7 +76,7 @@ func TestFaultsOfAMD(t *testing.T) {
 	})
 }
 
-// A burst of corrected errors is the first at once, and a sum.
+// A burst of corrected errors is the first one immediately, and a sum.
 func TestBurstOfRASErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := followedAMD(t)
@@ -135,7 +134,7 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// The process comes with the line after that of the ring, or not at all.
+// The process comes with the line after the line of the ring, or not at all.
 func TestRingTimeout(t *testing.T) {
 	ring, process := amdLine(kernellog.KindRingTimeout), amdLine(kernellog.KindRingProcess)
 	ring.Part, process.PID, process.Process = "gfx", gpu.Some[int64](42), "python3"
@@ -189,7 +188,7 @@ func TestRingTimeoutAtTheEnd(t *testing.T) {
 	})
 }
 
-// A line that the GPU has fallen off the bus is an event where no XID 79 says the same.
+// A line that the GPU has fallen off the bus is an event if no XID 79 says the same.
 func TestFallenOffTheBus(t *testing.T) {
 	fallen := func() kernellog.Event {
 		return kernellog.Event{Kind: kernellog.KindFallenOffBus, Address: address, Time: time.Now(), Text: "GPU has fallen off the bus."}
@@ -215,7 +214,7 @@ func TestFallenOffTheBus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, _ := followed(t)
+				p := followed(t)
 				c.do(p)
 				time.Sleep(holdPeriod)
 				synctest.Wait()
@@ -226,10 +225,10 @@ func TestFallenOffTheBus(t *testing.T) {
 	}
 }
 
-// An error of a link is that of the GPU, also where the port above it reports it, if no other GPU is below this port.
+// An error of a link belongs to the GPU, also if the port above it reports the error, if no other GPU is below this port.
 func TestPCIeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, woken := t.TempDir(), atomic.Int64{}
+		sys := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(sys, "bus/pci/devices"), 0o755))
 		for at, path := range map[string]string{
 			"0000:9b:00.0": "pci0000:9a/0000:9a:01.0/0000:9b:00.0", "0000:03:00.0": "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0",
@@ -237,7 +236,7 @@ func TestPCIeErrors(t *testing.T) {
 		} {
 			require.NoError(t, os.Symlink("../../../devices/"+path, filepath.Join(sys, "bus/pci/devices", at)))
 		}
-		p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Sys: sys, Wake: func() { woken.Add(1) }})
+		p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Sys: sys})
 		node := gpu.Node{Vendor: gpu.NVIDIA}
 		for _, at := range []string{"0000:9b:00.0", "0000:03:00.0", "0000:05:00.0", "0000:06:00.0"} {
 			node.Devices = append(node.Devices, gpu.Device{ID: at + "!", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: at}})
@@ -266,7 +265,7 @@ func TestPCIeErrors(t *testing.T) {
 	})
 }
 
-// A flood of lines is not held, and not remembered, without a bound, and none is lost.
+// A flood of lines is held and remembered only within bounds, and no line is lost.
 func TestKernelFaultsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKernelXIDs(gpu.AMD, "", func([]gpu.Event) {})
@@ -277,7 +276,7 @@ func TestKernelFaultsAreBounded(t *testing.T) {
 			line.Kind, line.Address, line.Total = kinds[i%3], fmt.Sprintf("%08x:00:00.0", i), true
 			lines = append(lines, line)
 		}
-		passed := k.ofLog(&gpu.Host{Name: "n"}, lines)
+		passed := k.fromLog(&gpu.Host{Name: "n"}, lines)
 		assert.LessOrEqual(t, len(k.faults.held), maxPaired)
 		assert.LessOrEqual(t, len(k.faults.totals), maxRemembered)
 		assert.LessOrEqual(t, len(k.faults.resets), maxRemembered)

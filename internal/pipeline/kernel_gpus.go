@@ -23,13 +23,13 @@ type gpuAt struct {
 	instances []gpu.Device
 }
 
-// newKernelGPUs returns kernelGPUs that know none. sys is where sysfs is mounted.
+// newKernelGPUs returns an empty kernelGPUs. sys is the mount point of sysfs.
 func newKernelGPUs(sys string) kernelGPUs {
 	return kernelGPUs{at: map[string]gpuAt{}, uuids: map[string]string{}, ports: newPorts(sys)}
 }
 
-// know remembers where the GPUs of a node are. A GPU that is not there any more keeps its place until another one has it.
-func (g *kernelGPUs) know(node *gpu.Node) {
+// set records the addresses of the GPUs of a node. A GPU that is gone keeps its address until another GPU has it.
+func (g *kernelGPUs) set(node *gpu.Node) {
 	instances := map[string][]gpu.Device{}
 	for i := range node.Devices {
 		if d := &node.Devices[i]; d.Parent != "" {
@@ -39,7 +39,7 @@ func (g *kernelGPUs) know(node *gpu.Node) {
 	for i := range node.Devices {
 		if d := &node.Devices[i]; d.Parent == "" && d.Info.PCIAddress != "" {
 			g.at[d.Info.PCIAddress] = gpuAt{identityOf(d), instances[d.ID]}
-			g.ports.know(d.Info.PCIAddress)
+			g.ports.set(d.Info.PCIAddress)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (g *kernelGPUs) device(host *gpu.Host, found *kernellog.Event) gpu.Device {
 	return at.gpu
 }
 
-// instance returns the MIG instance that a line names; nil: none, or one that is not known.
+// instance returns the MIG instance that a line names; nil if the line names no instance, or an unknown one.
 func (g *gpuAt) instance(found *kernellog.Event) *gpu.Device {
 	var only *gpu.Device
 	for i := range g.instances {

@@ -23,7 +23,7 @@ func (k *kernelXIDs) match(e *gpu.Event) bool {
 	}
 }
 
-// find returns the oldest XID with the GPU and the code of another one; -1: none.
+// find returns the oldest XID with the GPU and the code of another one; -1 if there is no such XID.
 func find(list heldEvents, e *gpu.Event) int {
 	for i := range list {
 		if other := &list[i].event; other.XID == e.XID && gpuOf(other) == gpuOf(e) {
@@ -33,7 +33,7 @@ func find(list heldEvents, e *gpu.Event) int {
 	return -1
 }
 
-// takeOne takes one of the XIDs that an event stands for, and reports whether it stands for more.
+// takeOne takes one of the XIDs that an event represents, and reports whether it represents more.
 func takeOne(e *gpu.Event) bool {
 	if e.Count <= 1 {
 		return false

@@ -17,15 +17,16 @@ import (
 const (
 	// holdPeriod is how long an XID of the source waits for its line in the kernel's log, which may be read once a second only.
 	holdPeriod = 2 * time.Second
-	// sentPeriod is how long an XID of the log waits for its copy of the source. A source that cannot be asked between reads has it at the next one.
+	// sentPeriod is how long an XID of the log waits for its copy of the source. A source that cannot be queried between reads has it at
+	// the next one.
 	sentPeriod = 2 * time.Minute
 	// maxPaired bounds the XIDs that wait for their other half. Those above it pass.
 	maxPaired = 1024
 )
 
-// kernelXIDs makes one event of an XID that both the source and the kernel's log have. They are matched one by one, by GPU and code. The log's
-// passes at once: it has the time, the process and the driver's words. The source's is held for a moment, and passes if the log does not have it.
-// A nil kernelXIDs lets everything pass.
+// kernelXIDs merges the events of an XID that both the source and the kernel's log report into one. They are matched one by one, by GPU and
+// code. The event of the log passes immediately: it has the time, the process and the driver's words. The event of the source is held for a
+// moment, and passes if the log does not have it. A nil kernelXIDs lets everything pass.
 type kernelXIDs struct {
 	vendor     gpu.Vendor
 	late       func([]gpu.Event)      // called with what waited for another line in vain
@@ -39,34 +40,34 @@ type kernelXIDs struct {
 	timer *time.Timer // ends the wait of the oldest that is held
 	ended bool
 
-	faults kernelFaults // what the log has besides XIDs
+	faults kernelFaults // what the log has in addition to XIDs
 }
 
-// newKernelXIDs returns kernelXIDs for the GPUs of a vendor. sys is where sysfs is mounted.
+// newKernelXIDs returns kernelXIDs for the GPUs of a vendor. sys is the mount point of sysfs.
 func newKernelXIDs(vendor gpu.Vendor, sys string, late func([]gpu.Event)) *kernelXIDs {
 	return &kernelXIDs{vendor: vendor, late: late, gpus: newKernelGPUs(sys), faults: newKernelFaults()}
 }
 
-// know remembers where the GPUs of a node are.
-func (k *kernelXIDs) know(node *gpu.Node) {
+// set records the addresses of the GPUs of a node.
+func (k *kernelXIDs) set(node *gpu.Node) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.gpus.know(node)
-	k.names.know(node)
+	k.gpus.set(node)
+	k.names.set(node)
 }
 
 // ofSource takes events of the source, and returns those that pass now.
-func (k *kernelXIDs) ofSource(events []gpu.Event) []gpu.Event {
+func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 	if k == nil {
 		return events
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.over(now)
+	k.sent.due(now)
 	var pass []gpu.Event
 	for _, e := range events {
 		if e.Type != gpu.EventXID {
@@ -101,14 +102,14 @@ func (k *kernelXIDs) open() []gpu.Event {
 }
 
 // ofLog takes what the log has, and returns what passes now.
-func (k *kernelXIDs) ofLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
+func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.over(now)
+	k.sent.due(now)
 	var pass []gpu.Event
 	for i := range found {
-		if of := found[i].Kind.Vendor(); of != "" && of != k.vendor {
+		if reporter := found[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
 			continue
 		}
 		switch found := &found[i]; found.Kind {
@@ -130,10 +131,10 @@ func (k *kernelXIDs) ofLog(host *gpu.Host, found []kernellog.Event) []gpu.Event 
 		case kernellog.KindPCIeError:
 			if address, ok := k.gpus.ports.gpu(found.Address); ok {
 				e := k.event(host, &kernellog.Event{Kind: found.Kind, Time: found.Time, Address: address, Text: found.Text})
-				pass = append(pass, k.faults.ofLog(found, e, now)...)
+				pass = append(pass, k.faults.fromLog(found, e, now)...)
 			}
 		default:
-			pass = append(pass, k.faults.ofLog(found, k.event(host, found), now)...)
+			pass = append(pass, k.faults.fromLog(found, k.event(host, found), now)...)
 		}
 	}
 	if !k.ended {
@@ -154,7 +155,7 @@ func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
 		if k.executable != nil {
 			executable = k.executable(pid)
 		}
-		e.Process = &gpu.Process{PID: pid, Executable: k.names.of(pid, executable, found.Process)}
+		e.Process = &gpu.Process{PID: pid, Executable: k.names.get(pid, executable, found.Process)}
 	}
 	return e
 }
@@ -173,7 +174,7 @@ func (k *kernelXIDs) startTimer(now time.Time) {
 func (k *kernelXIDs) pass() {
 	k.mu.Lock()
 	now := time.Now()
-	events := append(k.held.over(now), k.faults.held.over(now)...)
+	events := append(k.held.due(now), k.faults.held.due(now)...)
 	k.timer = nil
 	if !k.ended {
 		k.startTimer(now)

@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/usage"
 )
 
-// Known is what a Pipeline knows after a read, and a later process goes on with. Its JSON is stored. The numbers in it are those of
-// package gpu: where they change, the version of internal/checkpoint changes.
+// Known is what a Pipeline knows after a read, with which a later process goes on. Its JSON is stored. Its numbers are the numbers of
+// package gpu: if they change, the version of internal/checkpoint changes.
 type Known struct {
 	States  map[string]KnownState `json:"states,omitzero"` // by hw.id; nil before the first read
 	Ended   map[string]KnownState `json:"ended,omitempty"` // as of stateChanges
@@ -39,7 +39,7 @@ type KnownFailure struct {
 }
 
 // kept is what Checkpoint returns. It changes together with the events that wait.
-type kept struct {
+type checkpointState struct {
 	mu    sync.Mutex
 	known *Known // nil before the first read
 }
@@ -51,10 +51,10 @@ func (p *Pipeline) keep(queue func()) {
 		return
 	}
 	known := p.known()
-	p.kept.mu.Lock()
-	defer p.kept.mu.Unlock()
+	p.checkpoint.mu.Lock()
+	defer p.checkpoint.mu.Unlock()
 	queue()
-	p.kept.known = known
+	p.checkpoint.known = known
 }
 
 func (p *Pipeline) known() *Known {
@@ -89,8 +89,8 @@ func restoredStates(known map[string]KnownState) map[string]lastState {
 	return states
 }
 
-// Restore has the pipeline go on with what an earlier process knew; nil: nothing. It is called before the first read.
-func (p *Pipeline) Restore(known *Known) {
+// restore has the pipeline go on with what an earlier process knew; nil: nothing.
+func (p *Pipeline) restore(known *Known) {
 	if known == nil {
 		return
 	}
@@ -100,29 +100,29 @@ func (p *Pipeline) Restore(known *Known) {
 	if f := known.Failure; f != nil && f.Reason < gpu.NumFailureReasons {
 		p.sources.last = &gpu.Failure{Reason: f.Reason, Err: errors.New(f.Text)}
 	}
-	p.kept.known = known
+	p.checkpoint.known = known
 }
 
 // Checkpoint returns what is known after the last read, the events that wait, which it takes, and the sums that are not complete, which go on. The
 // events are those that led to what is known, and are not taken twice.
 func (p *Pipeline) Checkpoint(host *gpu.Host) (known *Known, open, logs plog.Logs) {
-	p.kept.mu.Lock()
-	known = p.kept.known
+	p.checkpoint.mu.Lock()
+	known = p.checkpoint.known
 	events, sums := p.waiting.takeWithOpen()
-	p.kept.mu.Unlock()
+	p.checkpoint.mu.Unlock()
 	if known == nil {
 		known = &Known{}
 	}
-	// After the events, so that none is in both. What leaves the kernel's half in between wakes the sender again.
+	// After the events, so that no event is in both. An event that leaves the kernel's half in between signals Found again.
 	return known, p.record(host, append(p.kernel.open(), sums...)), p.record(host, events)
 }
 
 // LastCheckpoint is Checkpoint before the pipeline ends: sums are complete.
 func (p *Pipeline) LastCheckpoint(host *gpu.Host) (known *Known, logs plog.Logs) {
 	events := p.TakeLastEvents()
-	p.kept.mu.Lock()
-	defer p.kept.mu.Unlock()
-	known = p.kept.known
+	p.checkpoint.mu.Lock()
+	defer p.checkpoint.mu.Unlock()
+	known = p.checkpoint.known
 	if known == nil {
 		known = &Known{}
 	}

@@ -33,9 +33,7 @@ func restart(t *testing.T, p *Pipeline) *Pipeline {
 	}
 	return New(Options{
 		Source: "nvml", Logger: zap.NewNop(), Events: true, AllocationEvents: true, Keep: true, Known: known, Interval: 10 * time.Second,
-		NewEventRecorder: func() *record.EventRecorder {
-			return record.NewEvents(metadata.LogsBuilderConfig{Events: metadata.DefaultEventsConfig()}, receivertest.NewNopSettings(metadata.Type))
-		},
+		EventRecorder: record.NewEvents(metadata.LogsBuilderConfig{Events: metadata.DefaultEventsConfig()}, receivertest.NewNopSettings(metadata.Type)),
 	})
 }
 
@@ -114,7 +112,7 @@ func TestThrottlingAndUseAreRestored(t *testing.T) {
 	assert.Equal(t, []gpu.EventType{gpu.EventThrottledEnded}, read(restart(t, p), 20))
 }
 
-// The numbers are stored: where one changes, a collector that is updated takes it for another thing.
+// The numbers are stored: if one changes, an updated collector misinterprets it.
 func TestNumbersThatAreStored(t *testing.T) {
 	numbers, err := json.Marshal([]any{
 		gpu.StateOK, gpu.StateDegraded, gpu.StateFailed, gpu.StatePredictedFailure,
@@ -179,7 +177,7 @@ func countOf(logs plog.Logs) int64 {
 	return count.Int()
 }
 
-// What the storage has of another version of the receiver is no reason to fail.
+// Stored data of another version of the receiver does not cause a failure.
 func TestUnknownStatesAreNotRestored(t *testing.T) {
 	p := New(Options{
 		Logger: zap.NewNop(), Events: true,

@@ -19,8 +19,8 @@ type deviceContainers struct {
 	holders, users []*gpu.Container
 }
 
-// next returns what is known after a read. What the read could not find out stays as it was: that a GPU is lost, or the kubelet away, is no
-// reason to forget who had it. A device that the node does not have any more is forgotten, unless the node could not be read.
+// next returns what is known after a read. Values that the read could not determine stay as they were: a lost GPU or an unreachable kubelet
+// is no reason to forget the containers. A device that has left the node is forgotten, unless the node could not be read.
 func (l lastContainers) next(node *gpu.Node) lastContainers {
 	next := make(lastContainers, len(node.Devices))
 	if node.Failure != nil {
@@ -49,8 +49,8 @@ func (l lastContainers) next(node *gpu.Node) lastContainers {
 	return next
 }
 
-// of returns the containers of a device. A GPU has those of its partitions, too.
-func (l lastContainers) of(device string) deviceContainers {
+// get returns the containers of a device. A GPU also has the containers of its partitions.
+func (l lastContainers) get(device string) deviceContainers {
 	all := l[device]
 	for _, part := range l {
 		if device != "" && part.parent == device {
@@ -66,7 +66,7 @@ func (c *deviceContainers) add(other deviceContainers) {
 	c.users = union(c.users, other.users)
 }
 
-// union returns the containers that are in either list; nil where both are not known.
+// union returns the containers that are in either list; nil if both are unknown.
 func union(a, b []*gpu.Container) []*gpu.Container {
 	if b == nil {
 		return a

@@ -35,7 +35,7 @@ func podNames(containers []*gpu.Container) []string {
 	return names
 }
 
-// had returns who held and who used the device of the only event that waits.
+// had returns the holders and users of the device in the only queued event.
 func had(t *testing.T, p *Pipeline) (holders, users []string) {
 	t.Helper()
 	events := slices.DeleteFunc(p.TakeEvents(), func(e gpu.Event) bool { return e.Type != gpu.EventXID })
@@ -48,7 +48,7 @@ var (
 	serve = &gpu.Container{Namespace: "n", PodName: "serve", Name: "c", ID: "2"}
 )
 
-// An XID between reads has those of the last read, also when the GPU cannot be asked any more.
+// An XID between reads has the containers of the last read, also if the GPU does not answer any more.
 func TestContainersOfXIDBetweenReads(t *testing.T) {
 	p, _, _ := newPipeline(nil)
 	p.AddEvents([]gpu.Event{xidOn("GPU-1", 1)})
@@ -99,7 +99,7 @@ func TestContainersOfXIDInARead(t *testing.T) {
 	assert.Equal(t, []string{"train"}, users)
 }
 
-// An XID on a GPU concerns those of its partitions, one on a partition those alone.
+// An XID on a GPU concerns the containers of its partitions, one on a partition only the containers of the partition.
 func TestContainersOfXIDOnPartitions(t *testing.T) {
 	p, _, _ := newPipeline(nil)
 	part := func(id string) gpu.Device { d := healthy(id); d.Parent = "GPU-1"; return d }
@@ -123,7 +123,7 @@ func TestContainersOfXIDOnPartitions(t *testing.T) {
 	assert.Equal(t, []string{"train"}, holders, "what was known has not changed")
 }
 
-// A sum has those of all its XIDs.
+// A sum has the containers of all its XIDs.
 func TestContainersOfSums(t *testing.T) {
 	p, _, _ := newPipeline(nil)
 	p.Take(t.Context(), attributed(healthy("GPU-1"), []*gpu.Container{train}, nil))

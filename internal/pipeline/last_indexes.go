@@ -13,10 +13,10 @@ import (
 // crashes or a GPU is lost. An index that another device has got since is not kept: NVML numbers the remaining GPUs again when it
 // is opened without one of them.
 type lastIndexes struct {
-	of map[string]int // by the ID of the device
+	indexes map[string]int // by the ID of the device
 }
 
-// complete sets the index of each device that has none to its last one. A node without devices says nothing about them.
+// complete sets a missing index of a device to its last one. A node without devices says nothing about them.
 func (l *lastIndexes) complete(node *gpu.Node) {
 	if len(node.Devices) == 0 {
 		return
@@ -24,14 +24,14 @@ func (l *lastIndexes) complete(node *gpu.Node) {
 	now := make(map[string]int, len(node.Devices))
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		if last, ok := l.of[d.ID]; ok && !d.CurrentIndex.Known() && !taken(node, d, last) {
+		if last, ok := l.indexes[d.ID]; ok && !d.CurrentIndex.Known() && !taken(node, d, last) {
 			d.CurrentIndex = gpu.Some(last)
 		}
 		if index, ok := d.CurrentIndex.Get(); ok {
 			now[d.ID] = index
 		}
 	}
-	l.of = now
+	l.indexes = now
 }
 
 // taken reports whether another device of the node has an index.

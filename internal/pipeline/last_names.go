@@ -13,7 +13,7 @@ import (
 // kernel's log is read, and a read may come between.
 type lastNames [2]map[int64]string
 
-func (l *lastNames) know(node *gpu.Node) {
+func (l *lastNames) set(node *gpu.Node) {
 	if node.Failure != nil {
 		return
 	}
@@ -26,8 +26,8 @@ func (l *lastNames) know(node *gpu.Node) {
 	l[0], l[1] = names, l[0]
 }
 
-// of returns the name of a process: now, if it still can be read, else the last one, else comm, which is then the last one.
-func (l *lastNames) of(pid int64, now, comm string) string {
+// get returns the name of a process: now, if it still can be read, else the last one, else comm, which is then the last one.
+func (l *lastNames) get(pid int64, now, comm string) string {
 	name := cmp.Or(now, l[0][pid], l[1][pid], comm)
 	if l[0] == nil {
 		l[0] = map[int64]string{}

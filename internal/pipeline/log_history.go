@@ -40,7 +40,7 @@ type history struct {
 type logged struct {
 	kind  string // the kind of its reason; empty: that it is over
 	at    time.Time
-	kinds []string // those of all lines since the subject was new
+	kinds []string // kinds of all lines since the subject was new
 	pause backoff.Backoff
 }
 
@@ -90,8 +90,8 @@ func (h *history) forget(present func(subject) bool) {
 	})
 }
 
-// kindOf returns the part of an error that decides whether it has another cause than the one that was logged. A connection fails for the same
-// cause whatever was asked through it.
+// kindOf returns the part of an error that decides whether its cause differs from the logged one. A connection fails for the same cause,
+// independent of the request.
 func kindOf(err error) string {
 	if connection, ok := errors.AsType[*net.OpError](err); ok {
 		return "connection: " + wordsOf(connection.Err.Error())
@@ -100,7 +100,7 @@ func kindOf(err error) string {
 }
 
 // wordsOf returns a text without the words that have a digit: numbers, addresses, identifiers and times differ from read to read, and from
-// device to device, also where the cause is the same.
+// device to device, even if the cause is the same.
 func wordsOf(text string) string {
 	words := strings.Fields(text)
 	for i, word := range words {

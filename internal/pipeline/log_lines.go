@@ -78,10 +78,10 @@ func (l *lines) sort() {
 	})
 }
 
-// write logs the lines, where appended to each message, and returns the number of those that were too many.
-func (l *lines) write(logger *zap.Logger, where string) (more int) {
+// write logs the lines with suffix appended to each message, and returns the number of those that were too many.
+func (l *lines) write(logger *zap.Logger, suffix string) (more int) {
 	for _, n := range l.all[:min(len(l.all), maxLines)] {
-		logger.Log(n.level, n.message()+where, n.allFields()...)
+		logger.Log(n.level, n.message()+suffix, n.allFields()...)
 	}
 	return max(0, len(l.all)-maxLines)
 }
@@ -108,12 +108,12 @@ func (l *line) allFields() []zap.Field {
 		fields = append(fields, zap.String("what", l.what))
 	}
 	if len(l.devices) > 0 {
-		most := min(len(l.devices), maxDevices)
-		fields = append(fields, zap.Strings("hw.id", l.devices[:most]))
-		if names := slices.DeleteFunc(slices.Clone(l.names[:most]), func(name string) bool { return name == "" }); l.what == "" && len(names) > 0 {
+		listed := min(len(l.devices), maxDevices)
+		fields = append(fields, zap.Strings("hw.id", l.devices[:listed]))
+		if names := slices.DeleteFunc(slices.Clone(l.names[:listed]), func(name string) bool { return name == "" }); l.what == "" && len(names) > 0 {
 			fields = append(fields, zap.Strings("hw.name", names))
 		}
-		if more := len(l.devices) - most; more > 0 {
+		if more := len(l.devices) - listed; more > 0 {
 			fields = append(fields, zap.Int("devices_not_listed", more))
 		}
 	}
@@ -124,8 +124,8 @@ func (l *line) allFields() []zap.Field {
 	return fields
 }
 
-// printable returns an ID as it may stand in a message: the console's encoder does not escape messages, and a remote node's tool may
-// print anything.
+// printable returns an ID as it may appear in a message: the console's encoder does not escape messages, and a remote node's tool may print
+// anything.
 func printable(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -25,11 +25,11 @@ type Options struct {
 	Source string      // the key of the scraper: hw.gpu.source.name
 	Logger *zap.Logger // names the scraper and, for a remote node, the cluster and the node
 	Where  string      // ends each message of the log: " on node n1 in cluster c1"; empty for this machine
-	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs is no reason for a warning.
+	// Optional: no configuration names the vendor's scraper, so a machine without its GPUs does not cause a warning.
 	Optional bool
-	// Events: a logs pipeline takes the events. ProcessEvents: it wants those of processes too, which cost memory.
+	// Events: a logs pipeline accepts the events. ProcessEvents: it also wants the events of processes, which cost memory.
 	Events, ProcessEvents bool
-	// AllocationEvents: it wants those of allocations, too.
+	// AllocationEvents: it also wants the events of allocations.
 	AllocationEvents bool
 	// ThrottledAfter is how long a device is throttled before that is an event.
 	ThrottledAfter time.Duration
@@ -41,8 +41,8 @@ type Options struct {
 	// EventsDropped is called, from any goroutine, with the number of events that were dropped because too many wait for the logs pipeline. It must
 	// not wait. It may be nil.
 	EventsDropped func(events int)
-	// KernelLog: the kernel's log is followed, so that most XIDs come twice: from the source, and by AddKernelLog. Vendor is whose lines are of
-	// interest, and Sys is where sysfs is mounted, from which it is read above which GPU a PCI port is.
+	// KernelLog: the kernel's log is followed, so that most XIDs come twice: from the source, and by AddKernelLog. Vendor is the vendor of
+	// interest, and Sys is the mount point of sysfs, from which the GPU below a PCI port is read.
 	KernelLog bool
 	Vendor    gpu.Vendor
 	Sys       string
@@ -53,11 +53,9 @@ type Options struct {
 	// Keep: what is known is kept, and Checkpoint returns it. Known is what an earlier process knew; nil: nothing.
 	Keep  bool
 	Known *Known
-	// Wake is called, from any goroutine, when an event waits that no read and no call of AddEvents has just brought. It may be nil.
-	Wake func()
-	// NewRecorder and NewEventRecorder are called once, before the first metrics and the first events are recorded.
-	NewRecorder      func() *record.Recorder
-	NewEventRecorder func() *record.EventRecorder
+	// Recorder and EventRecorder are for this pipeline alone. Metrics needs the first, and what records events the second.
+	Recorder      *record.Recorder
+	EventRecorder *record.EventRecorder
 }
 
 // Pipeline follows one vendor's GPUs of one node from read to read. Take, Failed and Metrics are for one goroutine at a time;
@@ -72,15 +70,13 @@ type Pipeline struct {
 	usage    *usage.Tracker
 	waiting  eventQueue
 	ras      rasChanges
-	kernel   *kernelXIDs // nil where the kernel's log is not followed
+	kernel   *kernelXIDs // nil if the kernel's log is not followed
 	indexes  lastIndexes
-	recorder *record.Recorder
 	series   series.Tracker
-	events   *record.EventRecorder
 
 	logDropped       sync.Once
 	logSourceDropped sync.Once
-	kept             kept
+	checkpoint       checkpointState
 }
 
 // New returns a Pipeline that has seen no read.
@@ -88,33 +84,28 @@ func New(options Options) *Pipeline {
 	p := &Pipeline{
 		options: options, problems: NewProblemLog(options.Logger, options.Where), stateLog: newStateLog(options.Logger, options.Where),
 	}
-	p.waiting.wake, p.waiting.dropped = options.Wake, p.eventsDropped
+	p.waiting.found, p.waiting.dropped = make(chan struct{}, 1), p.eventsDropped
 	if options.Events && options.KernelLog {
-		p.kernel = newKernelXIDs(options.Vendor, options.Sys, func(events []gpu.Event) {
-			p.waiting.addFound(events)
-			if options.Wake != nil {
-				options.Wake()
-			}
-		})
+		p.kernel = newKernelXIDs(options.Vendor, options.Sys, p.waiting.addFound)
 		p.kernel.executable = options.Executable
 	}
 	p.usage = usage.New(usage.Options{
 		Interval: options.Interval, Allocations: options.Events && options.AllocationEvents, Processes: options.Events && options.ProcessEvents,
 	})
 	p.throttle = newThrottleChanges(options.ThrottledAfter, options.Interval)
-	p.Restore(options.Known)
+	p.restore(options.Known)
 	return p
 }
 
-// Take notes what has changed since the last read: it logs and queues changes of state, queues the source's own events and
-// those of processes, limits the processes, and logs problems.
+// Take notes what has changed since the last read: it logs and queues changes of state, queues the events of the source and of processes,
+// limits the processes, and logs problems.
 func (p *Pipeline) Take(ctx context.Context, node *gpu.Node) {
 	node.Source = p.options.Source
 	changes := p.states.next(node)
 	p.stateLog.update(node, changes)
 	if p.options.Events {
-		p.kernel.know(node)
-		node.Events = p.kernel.ofSource(node.Events)
+		p.kernel.set(node)
+		node.Events = p.kernel.fromSource(node.Events)
 		if node.EventsDropped > 0 {
 			p.sourceDropped(node.EventsDropped)
 		}
@@ -147,11 +138,8 @@ func (p *Pipeline) Unreadable() int { return p.problems.Unreadable() }
 
 // Metrics records a node that Take has taken, or that Failed returned, and ends the series that it no longer has.
 func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
-	if p.recorder == nil {
-		p.recorder = p.options.NewRecorder()
-	}
 	p.indexes.complete(node)
-	return p.series.End(p.recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
+	return p.series.End(p.options.Recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
 }
 
 // End ends all series, because the node is not read any more.
@@ -184,7 +172,10 @@ func (p *Pipeline) sourceDropped(events int) {
 }
 
 // AddEvents queues events that the source has found between reads. It may be called from any goroutine.
-func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.ofSource(events)) }
+func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.fromSource(events)) }
+
+// Found signals that events may wait for a logs pipeline: after a read, when events were found between reads, and when a sum is complete.
+func (p *Pipeline) Found() <-chan struct{} { return p.waiting.found }
 
 // Waiting is the number of events that wait for a logs pipeline.
 func (p *Pipeline) Waiting() int { return p.waiting.count() }
@@ -192,7 +183,7 @@ func (p *Pipeline) Waiting() int { return p.waiting.count() }
 // AddKernelLog queues what the kernel's log has of the vendor's GPUs. It may be called from any goroutine.
 func (p *Pipeline) AddKernelLog(host *gpu.Host, found []kernellog.Event) {
 	if p.kernel != nil {
-		p.waiting.addFound(p.kernel.ofLog(host, found))
+		p.waiting.addFound(p.kernel.fromLog(host, found))
 	}
 }
 
@@ -205,7 +196,7 @@ func (p *Pipeline) TakeLastEvents() []gpu.Event {
 	return p.waiting.takeLast()
 }
 
-// Logs records the events that wait, observed now. Mostly there are none.
+// Logs records the queued events, observed now. The queue is usually empty.
 func (p *Pipeline) Logs(host *gpu.Host) plog.Logs { return p.record(host, p.TakeEvents()) }
 
 // LastLogs records the last events, before the pipeline ends.
@@ -215,8 +206,5 @@ func (p *Pipeline) record(host *gpu.Host, events []gpu.Event) plog.Logs {
 	if len(events) == 0 {
 		return plog.NewLogs()
 	}
-	if p.events == nil {
-		p.events = p.options.NewEventRecorder()
-	}
-	return p.events.Record(host, events, pcommon.NewTimestampFromTime(time.Now()))
+	return p.options.EventRecorder.Record(host, events, pcommon.NewTimestampFromTime(time.Now()))
 }

@@ -32,9 +32,9 @@ func newPipeline(change func(*Options)) (*Pipeline, *observer.ObservedLogs, *int
 	settings := receivertest.NewNopSettings(metadata.Type)
 	options := Options{
 		Logger: zap.New(core), Events: true, MaxProcesses: 2,
-		Dropped:          func(_ context.Context, processes int) { *dropped += processes },
-		NewRecorder:      func() *record.Recorder { return record.New(metadata.NewDefaultMetricsBuilderConfig(), settings) },
-		NewEventRecorder: func() *record.EventRecorder { return record.NewEvents(metadata.DefaultLogsBuilderConfig(), settings) },
+		Dropped:       func(_ context.Context, processes int) { *dropped += processes },
+		Recorder:      record.New(metadata.NewDefaultMetricsBuilderConfig(), settings),
+		EventRecorder: record.NewEvents(metadata.DefaultLogsBuilderConfig(), settings),
 	}
 	if change != nil {
 		change(&options)
@@ -71,7 +71,7 @@ func TestPipeline(t *testing.T) {
 	assert.Equal(t, "GPU healthy again: GPU-2", log.All()[1].Message)
 }
 
-// Events of processes are queued only where someone wants them, and no events without a logs pipeline.
+// Events of processes are queued only if a pipeline wants them, and no events without a logs pipeline.
 func TestPipelineEvents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events, processes bool
@@ -88,7 +88,7 @@ func TestPipelineEvents(t *testing.T) {
 	}
 }
 
-// A problem of a vendor whose GPUs nobody has asked for is information until the machine has such a GPU.
+// A problem of a vendor whose GPUs are not configured is information until the machine has such a GPU.
 func TestPipelineOptional(t *testing.T) {
 	p, log, _ := newPipeline(func(o *Options) { o.Optional = true })
 	node := nodeOf()
@@ -141,11 +141,11 @@ func TestReader(t *testing.T) {
 		assert.Equal(t, "n1/0000:01:00.0", n.Devices[0].ID, "identities come before processes")
 		n.Problems = append(n.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable})
 	})}
-	began := time.Now()
+	start := time.Now()
 	read, err := r.Read(t.Context(), gpu.Host{NodeName: "n1"})
 	require.NoError(t, err)
 	assert.Equal(t, "n1", read.Host.NodeName)
-	assert.False(t, read.Time.Before(began), "a source need not set the time")
+	assert.False(t, read.Time.Before(start), "a source need not set the time")
 	assert.True(t, read.HasProblem(gpu.ProblemProcessTable))
 
 	set := time.Unix(1, 0)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ports finds the GPU to which a PCI address belongs: that of the GPU itself, or of a port that is above this GPU and above no other one. Errors of a
-// link are reported by either of its ends.
+// ports finds the GPU to which a PCI address belongs: the address of the GPU itself, or of a port that is above this GPU and above no other
+// one. Either end of a link reports its errors.
 type ports struct {
 	sys   string
 	above map[string][]string // the ports above a GPU, by its PCI address
@@ -19,15 +19,15 @@ type ports struct {
 
 func newPorts(sys string) ports { return ports{sys: sys, above: map[string][]string{}} }
 
-// know remembers what is above a GPU. A GPU stays where it is: its ports are read until they are found.
-func (p *ports) know(address string) {
+// set records the ports above a GPU. A GPU does not move: its ports are read until they are found.
+func (p *ports) set(address string) {
 	if len(p.above[address]) > 0 || len(p.above) >= maxRemembered {
 		return
 	}
 	p.above[address] = nil
 	target, err := os.Readlink(filepath.Join(p.sys, "bus/pci/devices", address))
 	if err != nil {
-		return // no sysfs, or not that of this machine: errors of the GPU itself count all the same
+		return // no sysfs, or not the sysfs of this machine: errors of the GPU itself still count
 	}
 	p.above[address] = portsIn(target)
 }

@@ -18,14 +18,14 @@ import (
 // last. The problems of one read that have the same reason are one line with all their devices.
 type ProblemLog struct {
 	logger  *zap.Logger
-	where   string
+	suffix  string
 	history history
 	present map[subject]bool // the problems that last; the value: it concerns something that should be readable
 }
 
-// NewProblemLog returns a ProblemLog that writes to a logger. where ends each message: " on node n1"; it is empty for this machine.
-func NewProblemLog(logger *zap.Logger, where string) *ProblemLog {
-	return &ProblemLog{logger: logger, where: where, history: newHistory(), present: map[subject]bool{}}
+// NewProblemLog returns a ProblemLog that writes to a logger. suffix ends each message: " on node n1"; it is empty for this machine.
+func NewProblemLog(logger *zap.Logger, suffix string) *ProblemLog {
+	return &ProblemLog{logger: logger, suffix: suffix, history: newHistory(), present: map[subject]bool{}}
 }
 
 // Add logs a problem if it is new or has another reason. The others stay: a read that failed as a whole does not say that they are over.
@@ -34,11 +34,11 @@ func (l *ProblemLog) Add(p gpu.Problem) {
 	why := &reason{}
 	why.add(p.Err)
 	l.failed(&begun, subject{p.Device, p.What}, why, true)
-	begun.write(l.logger, l.where)
+	begun.write(l.logger, l.suffix)
 }
 
-// Update logs the problems of a read that are new or have another reason, and those of earlier reads that are over. expected reports
-// whether there is anything that should be readable; without it a problem is information. It becomes a warning when that changes.
+// Update logs the problems of a read that are new or have another reason, and the problems of earlier reads that are over. expected reports
+// whether anything should be readable; otherwise a problem is information. It becomes a warning when that changes.
 func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.history.subjects) == 0 {
 		return
@@ -53,23 +53,23 @@ func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 		}
 		reasons[s].add(p.Err)
 	}
-	var begun, over lines
+	var begun, ended lines
 	for _, s := range order {
 		l.failed(&begun, s, reasons[s], expected || l.present[s])
 	}
 	lasts := func(s subject) bool { return reasons[s] != nil }
 	for s := range l.history.subjects {
 		if !lasts(s) && l.history.changed(s, "") {
-			over.add(line{level: zapcore.InfoLevel, event: "Read works again", what: s.what}, s.device, "")
+			ended.add(line{level: zapcore.InfoLevel, event: "Read works again", what: s.what}, s.device, "")
 		}
 	}
 	maps.DeleteFunc(l.present, func(s subject, _ bool) bool { return !lasts(s) })
 	l.history.forget(lasts)
-	if more := begun.write(l.logger, l.where); more > 0 {
-		l.logger.Warn("Further failed reads are not logged"+l.where, zap.Int("not_logged", more))
+	if more := begun.write(l.logger, l.suffix); more > 0 {
+		l.logger.Warn("Further failed reads are not logged"+l.suffix, zap.Int("not_logged", more))
 	}
-	over.sort()
-	over.write(l.logger, l.where)
+	ended.sort()
+	ended.write(l.logger, l.suffix)
 }
 
 // failed notes a problem and adds its line if one is due.

@@ -24,7 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// newProblemLog returns a ProblemLog whose clock stands still unless it is moved, and the reasons that it has logged since the last call.
+// newProblemLog returns a ProblemLog with a clock that only the test moves, and the reasons that it has logged since the last call.
 func newProblemLog() (l *ProblemLog, now *time.Time, reasons func() []string) {
 	core, log := observer.New(zapcore.InfoLevel)
 	l = NewProblemLog(zap.New(core), "")

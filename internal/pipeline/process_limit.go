@@ -12,8 +12,8 @@ import (
 
 // keepLargest keeps the processes with the most device memory and returns the number of those that it removed. Processes of
 // unknown memory are the first to go.
-func keepLargest(node *gpu.Node, most int) int {
-	dropped := len(node.Processes) - most
+func keepLargest(node *gpu.Node, limit int) int {
+	dropped := len(node.Processes) - limit
 	if dropped <= 0 {
 		return 0
 	}
@@ -29,6 +29,6 @@ func keepLargest(node *gpu.Node, most int) int {
 			return cmp.Compare(y, x)
 		}
 	})
-	node.Processes = node.Processes[:most]
+	node.Processes = node.Processes[:limit]
 	return dropped
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// rasChanges finds the hardware errors of AMD's GPUs that were counted between two reads, and the pages of their memory that became bad. Where the
-// kernel's log was read at both of them it has the same, so that there are no events.
+// rasChanges finds the hardware errors of AMD's GPUs that were counted between two reads, and the pages of their memory that became bad. If
+// the kernel's log was read at both of them it has the same, so that there are no events.
 type rasChanges struct {
 	last    map[string]rasCounts // by hw.id
 	logRead bool                 // at the last read
@@ -23,8 +23,8 @@ type rasCounts struct {
 	pages  gpu.Opt[int64]
 }
 
-// next returns the events of a read. A GPU's first counts make none: it is not known when these errors happened. What a read does not have stays
-// as it was.
+// next returns the events of a read. A GPU's first counts produce no event: the time of these errors is unknown. Values that a read does
+// not have stay as they were.
 func (c *rasChanges) next(node *gpu.Node, logRead bool) []gpu.Event {
 	known := c.logRead && logRead
 	c.logRead = logRead
@@ -50,7 +50,7 @@ func (c *rasChanges) next(node *gpu.Node, logRead bool) []gpu.Event {
 	return events
 }
 
-// countsOf returns the counts of a device, and those of its last read that this one does not have.
+// countsOf returns the counts of a device, with missing counts filled in from its last read.
 func countsOf(d *gpu.Device, last rasCounts) rasCounts {
 	now := rasCounts{epoch: d.Epoch, errors: map[rasCounter]int64{}, pages: last.pages}
 	maps.Copy(now.errors, last.errors)
@@ -79,7 +79,7 @@ func (c rasCounts) events(node *gpu.Node, d *gpu.Device, last rasCounts) []gpu.E
 	var events []gpu.Event
 	for _, e := range d.Errors { // in the source's order
 		counter := rasCounter{d.ID, errorClasses[e.Type], e.Block}
-		before, had := last.errors[counter]
+		before, known := last.errors[counter]
 		now := c.errors[counter]
 		if n, ok := e.Count.Get(); !ok || e.Lifetime || n != now {
 			continue
@@ -87,14 +87,14 @@ func (c rasCounts) events(node *gpu.Node, d *gpu.Device, last rasCounts) []gpu.E
 		if now < before || c.epoch != last.epoch {
 			before = 0
 		}
-		if had && now > before {
+		if known && now > before {
 			ras := event(gpu.EventRASError, now-before)
 			ras.Class, ras.Part = counter.class, counter.block
 			events = append(events, ras)
 		}
 	}
-	before, had := last.pages.Get()
-	if now, ok := c.pages.Get(); ok && had && now > before {
+	before, known := last.pages.Get()
+	if now, ok := c.pages.Get(); ok && known && now > before {
 		pages := event(gpu.EventBadPages, now-before)
 		pages.Pages = c.pages
 		events = append(events, pages)

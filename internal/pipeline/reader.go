@@ -26,18 +26,18 @@ type Reader struct {
 	counters deviceCounters
 }
 
-// Read reads the source once and adds what it cannot know: the host, the ids of devices that have none of their own, the
-// faults that readings mean, the errors of the bus, the processes' details, and the containers that hold or use the devices. It takes out the
-// totals that may be wrong. An error is the source's.
+// Read reads the source once and adds what it cannot know: the host, the ids of devices without IDs, the faults that follow from readings,
+// the errors of the bus, the processes' details, and the containers that hold or use the devices. It removes totals that may be wrong. An
+// error is the source's.
 func (r *Reader) Read(ctx context.Context, host gpu.Host) (*gpu.Node, error) {
-	began := time.Now()
+	start := time.Now()
 	node, err := r.Source.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	node.Host = host
 	if node.Time.IsZero() {
-		node.Time = began
+		node.Time = start
 	}
 	node.CompleteIDs()
 	for i := range node.Devices {

@@ -14,13 +14,13 @@ import (
 // stateChanges finds the devices whose state differs from their last known state.
 type stateChanges struct {
 	last map[string]lastState // by hw.id
-	// ended are the devices that are not in the last node and whose last event was not ok, with the state in it: placeholders, and what an
-	// earlier process knew.
+	// ended are the devices that are not in the last node and whose last event was not ok, with the state in it: placeholders, and devices
+	// of an earlier process.
 	ended map[string]lastState
 }
 
-// lastState is a device's last known state. since is when it began; zero: before the first read. seen is when it was read last. restored: that was
-// before this process started.
+// lastState is a device's last known state. since is its start; zero if it started before the first read. seen is when it was read last.
+// restored: that was before this process started.
 type lastState struct {
 	gpu.State
 	since, seen time.Time
@@ -46,10 +46,10 @@ func (s lastState) lastSeen() time.Time {
 	return s.seen
 }
 
-// next returns an event for each device whose state has changed. For a device that was not in the last node there is one only
-// if its state is not ok. A device that could not be read keeps its last state, and so do all where a node that could not be read has
-// none. Otherwise a device that is not in the node is forgotten, also where the read failed: it was handed to another driver, say. The exception
-// is a device whose state is from an earlier process: its GPU was perhaps lost before this process could identify it.
+// next returns an event for each device whose state has changed. For a device that was not in the last node there is an event only if its
+// state is not ok. A device that could not be read keeps its last state, and so do all devices if a node that could not be read is empty.
+// Otherwise a device that is not in the node is forgotten, also if the read failed: it was bound to another driver, for example. The
+// exception is a device whose state is from an earlier process: its GPU was perhaps lost before this process could identify it.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
 	maps.DeleteFunc(s.ended, func(_ string, was lastState) bool { return node.Time.Sub(was.seen) > endedPeriod })

@@ -16,8 +16,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// While a source cannot be read nothing is known of its GPUs, so that none of them changes its state, and none does when it can be
-// read again.
+// While a source cannot be read nothing is known of its GPUs, so that their states do not change, and they do not change when the source
+// can be read again.
 func TestStatesOutlastAFailedRead(t *testing.T) {
 	failure := &gpu.Failure{Reason: gpu.FailureToolMissing, Err: errors.New("no such file")}
 	unread := healthy("GPU-2")
@@ -41,7 +41,7 @@ func TestStatesOutlastAFailedRead(t *testing.T) {
 	var s stateChanges
 	assert.Empty(t, s.next(&gpu.Node{Failure: failure}), "the first read")
 
-	// The driver was unloaded, and a failed GPU was handed to another one.
+	// The driver was unloaded, and a failed GPU was bound to another one.
 	away := nodeOf(lost("GPU-1"))
 	away.Failure = failure
 	assert.Len(t, s.next(nodeOf(healthy("GPU-1"), lost("GPU-2"))), 1)
@@ -83,12 +83,13 @@ func TestPlaceholderEnds(t *testing.T) {
 	}
 }
 
-// An event has how long the previous state lasted if the receiver saw it begin, the faults, what the driver requests, and who had the GPU.
+// An event has how long the previous state lasted if the receiver saw it start, the faults, what the driver requests, and the holders of
+// the GPU.
 func TestStatusSaysWhy(t *testing.T) {
-	began := time.Unix(1000, 0)
+	start := time.Unix(1000, 0)
 	at := func(seconds int, d gpu.Device) *gpu.Node {
 		n := nodeOf(d)
-		n.Time = began.Add(time.Duration(seconds) * time.Second)
+		n.Time = start.Add(time.Duration(seconds) * time.Second)
 		return n
 	}
 	requesting := lost("GPU-1")

@@ -15,15 +15,15 @@ import (
 // same state and reason. The events of changed states carry the same, but a collector need not have a logs pipeline.
 type stateLog struct {
 	logger  *zap.Logger
-	where   string
+	suffix  string
 	history history
 }
 
-func newStateLog(logger *zap.Logger, where string) *stateLog {
-	return &stateLog{logger: logger, where: where, history: newHistory()}
+func newStateLog(logger *zap.Logger, suffix string) *stateLog {
+	return &stateLog{logger: logger, suffix: suffix, history: newHistory()}
 }
 
-// update logs the states of a read. The changes are those of the read: a placeholder that ends is in none of its devices.
+// update logs the states of a read and its changes: a placeholder that ends is not in any of its devices.
 func (l *stateLog) update(node *gpu.Node, changes []gpu.Event) {
 	var unhealthy, healthy lines
 	present := make(map[string]bool, len(node.Devices))
@@ -52,10 +52,10 @@ func (l *stateLog) update(node *gpu.Node, changes []gpu.Event) {
 		}
 	}
 	l.history.forget(func(s subject) bool { return present[s.device] || node.Failure != nil })
-	if more := unhealthy.write(l.logger, l.where); more > 0 {
-		l.logger.Warn("Further unhealthy GPUs are not logged"+l.where, zap.Int("not_logged", more))
+	if more := unhealthy.write(l.logger, l.suffix); more > 0 {
+		l.logger.Warn("Further unhealthy GPUs are not logged"+l.suffix, zap.Int("not_logged", more))
 	}
-	healthy.write(l.logger, l.where)
+	healthy.write(l.logger, l.suffix)
 }
 
 func (l *stateLog) healthy(to *lines, id, name string) {

@@ -32,7 +32,7 @@ type watchedStatus struct {
 	ends   time.Time
 	passed int
 	failed bool       // a change to failed has passed in this period
-	sum    *gpu.Event // of the changes that did not pass; nil: none
+	sum    *gpu.Event // of the changes that did not pass; nil if all passed
 }
 
 // next returns what is to be sent now that the state of a device has changed.
@@ -79,7 +79,7 @@ func (w *watchedStatus) take() []gpu.Event {
 	return []gpu.Event{taken}
 }
 
-// ended returns the sums whose period is over, and begins the next period of their devices. Devices without a sum are watched no longer.
+// ended returns the sums whose period is over, and starts the next period of their devices. Devices without a sum are no longer watched.
 func (f *statusFlaps) ended(now time.Time) []gpu.Event {
 	var events []gpu.Event
 	for id, watched := range f.watched {

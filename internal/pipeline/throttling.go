@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// throttleChanges finds the devices that begin to be throttled for longer than a set time, and those that are not throttled any more.
+// throttleChanges finds the devices that start to be throttled for longer than a set time, and the devices that are not throttled any more.
 type throttleChanges struct {
 	after   time.Duration
 	cadence *cadence.Cadence
@@ -34,13 +34,13 @@ type Throttling struct {
 	restored bool // Seen was before this process started
 }
 
-// slowdowns are the reasons that somebody has to look after. The others are how a GPU keeps its power limit, or its clocks equal to other GPUs'.
+// slowdowns are the reasons that need attention. The others are how a GPU keeps its power limit, or its clocks equal to other GPUs'.
 var slowdowns = [...]gpu.ThrottleReason{
 	gpu.ThrottleHWSlowdown, gpu.ThrottleSWThermal, gpu.ThrottleHWThermal, gpu.ThrottleHWPowerBrake,
 	gpu.ThrottleThermalGPU, gpu.ThrottleThermalMemory, gpu.ThrottleThermalVR, gpu.ThrottleThermalExtern,
 }
 
-// slowed returns the reasons that hold now. known is false where the device was not read, or reports none of them.
+// slowed returns the reasons that apply now. known is false if the device was not read, or reports none of them.
 func slowed(d *gpu.Device) (reasons []gpu.ThrottleReason, known bool) {
 	for _, reason := range slowdowns {
 		active, ok := d.Throttle[reason].Active.Get()
@@ -103,7 +103,7 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 	return events
 }
 
-// throttleEvent is the event of a device that is throttled (its time is when that began), or is not any more.
+// throttleEvent is the event of a device that is throttled (its time is the start of the throttling), or is not any more.
 func throttleEvent(kind gpu.EventType, node *gpu.Node, d *gpu.Device, t *Throttling) gpu.Event {
 	e := gpu.Event{
 		Type: kind, Time: node.Time, DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: d.Vendor, Throttle: t.Reasons,

@@ -55,7 +55,7 @@ func TestThrottling(t *testing.T) {
 	assert.Empty(t, c.next(throttledNode(180)), "once")
 }
 
-// Short throttling, and the reasons by which a GPU keeps its power limit, are no events.
+// Short throttling, and the reasons by which a GPU keeps its power limit, are not events.
 func TestThrottlingOfNoInterest(t *testing.T) {
 	c := newThrottleChanges(time.Minute, 30*time.Second)
 	for i := range 10 {
@@ -67,7 +67,7 @@ func TestThrottlingOfNoInterest(t *testing.T) {
 	}
 }
 
-// Throttling that was there at the first read has begun before, nobody knows when.
+// Throttling that is present at the first read started before it, at an unknown time.
 func TestThrottlingBeforeTheStart(t *testing.T) {
 	c := newThrottleChanges(0, 30*time.Second)
 	events := c.next(throttledNode(0, gpu.ThrottleHWPowerBrake))
@@ -104,7 +104,7 @@ func TestThrottlingOfUnreadGPU(t *testing.T) {
 	assert.Empty(t, c.next(throttledNode(60)))
 }
 
-// A beginning is known where a read shortly before has found the device not throttled.
+// The start is known if a read shortly before found the device not throttled.
 func TestBeginningOfThrottling(t *testing.T) {
 	unread := func(seconds int) *gpu.Node {
 		node := throttledNode(seconds)

@@ -21,10 +21,10 @@ const (
 )
 
 // xidRepeats lets the first XID of a device and a code pass, and sums the others until repeatPeriod is over. It does the same with hardware errors of
-// a device, an error class and a block, with errors of PCI Express, and with lines that a GPU is lost.
+// a device, an error class and a block, with errors of PCI Express and of switches, and with lines that a GPU is lost.
 //
-// The events of a GPU stay in the order in which they came, that of a sum being when its last XID came: whatever is sent of a GPU, its sums
-// are sent before it.
+// The events of a GPU stay in order, and the place of a sum in this order is the time of its last XID: before any event of a GPU is sent,
+// its sums are sent.
 type xidRepeats struct {
 	watched map[repeatKey]*watchedXID
 	held    uint64 // a number for each XID that was summed
@@ -43,7 +43,9 @@ type repeatKey struct {
 // keyOf returns the key of an event, and whether its repeats are summed.
 func keyOf(e *gpu.Event) (repeatKey, bool) {
 	switch e.Type {
-	case gpu.EventXID, gpu.EventRASError, gpu.EventPCIeError, gpu.EventLost:
+	case gpu.EventXID:
+		return repeatKey{e.Type, e.DeviceID, e.XID, e.Class, decisiveWords(e), e.PCIAddress}, true
+	case gpu.EventRASError, gpu.EventPCIeError, gpu.EventLost, gpu.EventSwitchError:
 		return repeatKey{e.Type, e.DeviceID, e.XID, e.Class, e.Part, e.PCIAddress}, true
 	default:
 		return repeatKey{}, false
@@ -54,11 +56,11 @@ func keyOf(e *gpu.Event) (repeatKey, bool) {
 type watchedXID struct {
 	gpu  string // of the device
 	ends time.Time
-	sum  *gpu.Event // of the XIDs since the first, or since the last sum; nil: none
+	sum  *gpu.Event // of the XIDs since the first, or since the last sum; nil if there are none
 	last uint64     // the number of the last one in sum
 }
 
-// next returns what is to be sent now that an event has come whose repeats are summed.
+// next returns the events to send after an event whose repeats are summed.
 func (r *xidRepeats) next(key repeatKey, e gpu.Event, now time.Time) []gpu.Event {
 	if watched := r.watched[key]; watched != nil {
 		r.hold(watched, e)
@@ -83,7 +85,7 @@ func (r *xidRepeats) next(key repeatKey, e gpu.Event, now time.Time) []gpu.Event
 // gpuOf returns the ID of the GPU that an event is about.
 func gpuOf(e *gpu.Event) string { return cmp.Or(e.Parent, e.DeviceID) }
 
-// split returns the first of the XIDs that an event stands for, and the others in one event.
+// split returns the first of the XIDs that an event represents, and the others in one event.
 func split(e gpu.Event) (first gpu.Event, rest []gpu.Event) {
 	first = e
 	if e.Count <= 1 {
@@ -109,19 +111,23 @@ func (r *xidRepeats) hold(watched *watchedXID, e gpu.Event) {
 	watched.sum = &e
 }
 
-// inCommon leaves to an event of several XIDs only what they have in common, and of different texts what the driver asks for.
+// decisiveWords is the part of the driver's text that decides on severity and action: XIDs that differ in it are no repeats of each other.
+func decisiveWords(e *gpu.Event) string {
+	entry, _ := xid.Lookup(e.XID)
+	return entry.Read(e.Detail).Words
+}
+
+// inCommon leaves to an event of several XIDs only what they have in common: of different texts the words that decide.
 func inCommon(e, other *gpu.Event) {
 	if e.Process == nil || other.Process == nil || *e.Process != *other.Process {
 		e.Process = nil
 	}
 	if e.Detail != other.Detail {
-		entry, _ := xid.Lookup(e.XID)
-		words, _ := entry.Request(e.Detail + "\n" + other.Detail)
-		e.Detail = words
+		e.Detail = decisiveWords(e)
 	}
 }
 
-// plus returns the sum of two numbers; absent where either of them is not known.
+// plus returns the sum of two numbers; absent if either is unknown.
 func plus(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 	n, ok := a.Get()
 	if m, known := b.Get(); ok && known {
@@ -135,22 +141,22 @@ func (r *xidRepeats) release(id string, now time.Time) []gpu.Event {
 	return r.take(func(w *watchedXID) bool { return w.gpu == id }, now)
 }
 
-// ended returns the sums whose time is over, with the others of the same GPUs. XIDs that have not come again are watched no longer.
+// ended returns the sums whose period has ended, with the others of the same GPUs. XIDs that have not come again are no longer watched.
 func (r *xidRepeats) ended(now time.Time) []gpu.Event {
-	over := map[string]bool{}
+	due := map[string]bool{}
 	for key, watched := range r.watched {
 		switch {
 		case now.Before(watched.ends):
 		case watched.sum == nil:
 			delete(r.watched, key)
 		default:
-			over[watched.gpu] = true
+			due[watched.gpu] = true
 		}
 	}
-	if len(over) == 0 {
+	if len(due) == 0 {
 		return nil
 	}
-	return r.take(func(w *watchedXID) bool { return over[w.gpu] }, now)
+	return r.take(func(w *watchedXID) bool { return due[w.gpu] }, now)
 }
 
 // all returns all sums, and watches nothing any longer.
@@ -191,7 +197,7 @@ func (r *xidRepeats) summing(wanted func(*watchedXID) bool) []*watchedXID {
 	return found
 }
 
-// take takes the sums that are wanted, and begins new ones: those of a GPU that are taken together end together.
+// take takes the wanted sums, and starts new ones: the sums of a GPU that are taken together end together.
 func (r *xidRepeats) take(wanted func(*watchedXID) bool, now time.Time) []gpu.Event {
 	var events []gpu.Event
 	for _, watched := range r.summing(wanted) {

@@ -6,7 +6,6 @@ package pipeline
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +24,8 @@ func xidOn(device string, code int64) gpu.Event {
 // found adds XIDs as a source does between reads.
 func found(q *eventQueue, events ...gpu.Event) { q.addFound(events) }
 
-// texts describe events: device, code, and of a sum the number and the seconds since began.
-func texts(began time.Time, events []gpu.Event) []string {
+// texts describe events: device, code, and of a sum the number and the seconds since start.
+func texts(start time.Time, events []gpu.Event) []string {
 	list := []string{}
 	for _, e := range events {
 		text := fmt.Sprintf("%s %d", e.DeviceID, e.XID)
@@ -34,7 +33,7 @@ func texts(began time.Time, events []gpu.Event) []string {
 			text = e.DeviceID + " status"
 		}
 		if e.Count > 0 {
-			text += fmt.Sprintf(", %d from %v to %v", e.Count, e.First.Sub(began), e.Time.Sub(began))
+			text += fmt.Sprintf(", %d from %v to %v", e.Count, e.First.Sub(start), e.Time.Sub(start))
 		}
 		list = append(list, text)
 	}
@@ -48,10 +47,10 @@ func TestTextOfASum(t *testing.T) {
 		a, b, want string
 	}{
 		{160, "channel 1, Node Reboot Required", "channel 2, Node Reboot Required", "Node Reboot Required"},
-		{160, "channel 1", "channel 2, Node Reboot Required", "Node Reboot Required"},
 		{160, "channel 1", "channel 2", ""},
 		{160, "channel 1", "channel 1", "channel 1"},
-		{154, "(Node Reboot Required)", "(GPU Reset Required)", ""},
+		{154, "from 0x0 (None) to 0x1 (GPU Reset Required)", "from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)", "to 0x1 (GPU Reset Required)"},
+		{145, "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x2)", "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03"},
 	} {
 		e, other := xidOn("a", test.code), xidOn("a", test.code)
 		e.Detail, other.Detail = test.a, test.b
@@ -60,33 +59,49 @@ func TestTextOfASum(t *testing.T) {
 	}
 }
 
-// The first XID is there at once, the others are summed for 10 s and then brought without anybody asking.
+// XIDs of one code that differ in what they ask for, or in the link, are no repeats of each other.
+func TestDifferentWordsAreNoRepeats(t *testing.T) {
+	for code, details := range map[int64][2]string{
+		154: {"from 0x0 (None) to 0x4 (Drain and Reset)", "from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)"},
+		145: {"RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", "RLW_SRC_TRACK Fatal XC1 i0 Link 03 (0x1)"},
+		160: {"channel 1", "channel 2, Node Reboot Required"},
+	} {
+		a, b := xidOn("a", code), xidOn("a", code)
+		a.Detail, b.Detail = details[0], details[1]
+		first, _ := keyOf(&a)
+		second, _ := keyOf(&b)
+		assert.NotEqual(t, first, second, "%d", code)
+	}
+}
+
+// The first XID is there immediately, the others are summed for 10 s and then delivered without a request.
 func TestRepeatsAreSummed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var woken atomic.Int64
-		q := &eventQueue{wake: func() { woken.Add(1) }}
-		began := time.Now()
+		q := &eventQueue{found: make(chan struct{}, 1)}
+		start := time.Now()
 		found(q, xidOn("a", 31), xidOn("a", 31), xidOn("b", 31))
-		assert.Equal(t, []string{"a 31", "b 31"}, texts(began, q.take()))
+		assert.Equal(t, []string{"a 31", "b 31"}, texts(start, q.take()))
 		time.Sleep(3 * time.Second)
 		found(q, xidOn("a", 31), xidOn("a", 31))
 		assert.Empty(t, q.take())
+		assert.True(t, signalled(q.found))
 		time.Sleep(7 * time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 1, woken.Load())
-		assert.Equal(t, []string{"a 31, 3 from 0s to 3s"}, texts(began, q.take()))
+		assert.True(t, signalled(q.found))
+		assert.Equal(t, []string{"a 31, 3 from 0s to 3s"}, texts(start, q.take()))
 
 		time.Sleep(time.Second)
 		found(q, xidOn("a", 31))
 		assert.Empty(t, q.take(), "it goes on within 10 s of the sum")
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, []string{"a 31, 1 from 11s to 11s"}, texts(began, q.take()))
+		assert.Equal(t, []string{"a 31, 1 from 11s to 11s"}, texts(start, q.take()))
+		assert.True(t, signalled(q.found))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 2, woken.Load(), "nothing to send is nothing to wake for")
+		assert.False(t, signalled(q.found), "nothing to send")
 		found(q, xidOn("a", 31))
-		assert.Equal(t, []string{"a 31"}, texts(began, q.take()), "after a quiet time it is a first one")
+		assert.Equal(t, []string{"a 31"}, texts(start, q.take()), "after a quiet time it is a first one")
 		time.Sleep(time.Minute)
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -95,11 +110,11 @@ func TestRepeatsAreSummed(t *testing.T) {
 	})
 }
 
-// What is sent of a GPU comes after its sums, also after those of its MIG instances, and not after those of other GPUs.
+// Events of a GPU come after its sums, also after the sums of its MIG instances, and not after the sums of other GPUs.
 func TestRepeatsKeepTheOrderOfTheGPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &eventQueue{}
-		began := time.Now()
+		start := time.Now()
 		mig := func(code int64) gpu.Event { e := xidOn("m", code); e.Parent = "a"; return e }
 		found(q, mig(13), xidOn("a", 31), xidOn("b", 13))
 		assert.Len(t, q.take(), 3)
@@ -109,29 +124,29 @@ func TestRepeatsKeepTheOrderOfTheGPU(t *testing.T) {
 		found(q, xidOn("a", 31))
 		assert.Empty(t, q.take())
 		found(q, xidOn("a", 79))
-		assert.Equal(t, []string{"m 13, 1 from 1s to 1s", "a 31, 2 from 1s to 2s", "a 79"}, texts(began, q.take()))
+		assert.Equal(t, []string{"m 13, 1 from 1s to 1s", "a 31, 2 from 1s to 2s", "a 79"}, texts(start, q.take()))
 		found(q, mig(13))
 		q.addFound([]gpu.Event{{Type: gpu.EventStatus, DeviceID: "m", Parent: "a"}})
-		assert.Equal(t, []string{"m 13, 1 from 2s to 2s", "m status"}, texts(began, q.take()))
-		assert.Equal(t, []string{"b 13, 1 from 1s to 1s"}, texts(began, q.takeLast()))
+		assert.Equal(t, []string{"m 13, 1 from 2s to 2s", "m status"}, texts(start, q.take()))
+		assert.Equal(t, []string{"b 13, 1 from 1s to 1s"}, texts(start, q.takeLast()))
 		assert.Empty(t, q.takeLast())
 	})
 }
 
-// An event of a source may stand for several.
+// An event of a source may represent several XIDs.
 func TestRepeatsOfASum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &eventQueue{}
-		began := time.Now()
+		start := time.Now()
 		sum := xidOn("a", 31)
-		sum.First, sum.Time, sum.Count = began, began.Add(2*time.Second), 5
+		sum.First, sum.Time, sum.Count = start, start.Add(2*time.Second), 5
 		found(q, sum)
 		events := q.take()
 		require.Len(t, events, 1)
 		assert.Zero(t, events[0].Count)
-		assert.Equal(t, began, events[0].Time)
+		assert.Equal(t, start, events[0].Time)
 		found(q, sum)
-		assert.Equal(t, []string{"a 31, 9 from 0s to 2s"}, texts(began, q.takeLast()))
+		assert.Equal(t, []string{"a 31, 9 from 0s to 2s"}, texts(start, q.takeLast()))
 	})
 }
 
@@ -149,7 +164,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	})
 }
 
-// The number of hardware errors of a sum is known where each of them is.
+// The number of hardware errors of a sum is known if the number of each event is known.
 func TestErrorsOfASum(t *testing.T) {
 	known, unknown := gpu.Some(int64(2)), gpu.Opt[int64]{}
 	for name, test := range map[string]struct {
@@ -175,7 +190,7 @@ func TestErrorsOfASum(t *testing.T) {
 	}
 }
 
-// A burst is a few records, and none is dropped.
+// A burst is a few records, and nothing is dropped.
 func TestBurstOfXIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &eventQueue{}
@@ -192,7 +207,8 @@ func TestBurstOfXIDs(t *testing.T) {
 	})
 }
 
-// Whatever comes when: each XID is in exactly one record, the first at once, the records of a GPU are in order, and there are few.
+// For every order of events: each XID is in exactly one record, the first immediately, the records of a GPU are in order, and there are
+// few.
 func TestRepeatsOfRandomXIDs(t *testing.T) {
 	for seed := range uint64(8) {
 		synctest.Test(t, func(t *testing.T) {
@@ -201,7 +217,7 @@ func TestRepeatsOfRandomXIDs(t *testing.T) {
 			came, sent := map[repeatKey]int64{}, map[repeatKey]int64{}
 			lastOfGPU := map[string]time.Time{}
 			uids := map[string]bool{}
-			began, records, total := time.Now(), 0, int64(0)
+			start, records, total := time.Now(), 0, int64(0)
 			check := func(events []gpu.Event) {
 				for _, e := range events {
 					n := max(e.Count, 1)
@@ -242,7 +258,7 @@ func TestRepeatsOfRandomXIDs(t *testing.T) {
 			check(q.takeLast())
 			assert.Equal(t, came, sent)
 			// The first, and a sum for each key and 10 s; and those that a first one of the same GPU brings before their time.
-			assert.LessOrEqual(t, records, int(time.Since(began)/repeatPeriod+2)*len(came)*3/2)
+			assert.LessOrEqual(t, records, int(time.Since(start)/repeatPeriod+2)*len(came)*3/2)
 			assert.Greater(t, total, int64(records))
 		})
 	}

@@ -35,8 +35,8 @@ type details struct {
 	unfinished bool // it has a program and no command line yet: the kernel is executing the program
 }
 
-// begin sets the details that the stat file has: the start in ticks and the command name. A process that has a name keeps it until its program
-// is read: a thread can change the command name.
+// begin sets the details of the stat file: the start in ticks and the command name. A process that has a name keeps it until its program is
+// read: a thread can change the command name.
 func (d *details) begin(boot time.Time, start uint64, name string) {
 	d.created = startTime(boot, start)
 	if d.executable == "" {

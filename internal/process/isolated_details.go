@@ -19,13 +19,13 @@ type isolatedDetails struct {
 	isolation workers.Isolation
 }
 
-// readAll reads the details of processes. Those of a process whose files do not answer are read again at the next call; the error has its
-// PID. So are those of a process that has just begun to execute its program.
+// readAll reads the details of processes. If the files of a process do not answer, they are read again at the next call, and the error has
+// its PID. A process that has just started to execute its program is also read again.
 func (a *isolatedDetails) readAll(ctx context.Context, pending []*process, now time.Time) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	boot := a.boot.at(a.root, now)
+	boot := a.boot.get(a.root, now)
 	pids := make([]int64, 0, len(pending))
 	begun := make(map[int64]process, len(pending)) // copies, for reads that return late
 	byPID := make(map[int64]*process, len(pending))

@@ -19,8 +19,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/workers"
 )
 
-// hang adds a process whose command line cannot be read, like that of a process that hangs in the driver. The returned
-// function makes the read return, and puts a file in its place that answers.
+// hang adds a process whose command line cannot be read, like a process that hangs in the driver. The returned function makes the read
+// return, and replaces the file by one that answers.
 func (p *table) hang(pid int) (release func()) {
 	p.t.Helper()
 	p.process(pid, "stuck", 1, "/bin/stuck")
@@ -30,7 +30,7 @@ func (p *table) hang(pid int) (release func()) {
 	return func() { p.release(pipe, "late\x00") }
 }
 
-// release makes the read of a pipe return, and puts a file in its place.
+// release makes the read of a pipe return, and replaces it by a file.
 func (p *table) release(pipe, text string) {
 	p.t.Helper()
 	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // which need not wait for another end
@@ -46,7 +46,7 @@ func await(t *testing.T, reads *workers.Isolation) {
 	require.Eventually(t, func() bool { return reads.Outstanding() == 1 }, time.Minute, time.Millisecond)
 }
 
-// TestDescribeHungRead: a process whose command line does not answer is left out alone.
+// TestDescribeHungRead: only the process whose command line does not answer is left out.
 func TestDescribeHungRead(t *testing.T) {
 	p := newTable(t)
 	release := p.hang(10)
@@ -67,7 +67,7 @@ func TestDescribeHungRead(t *testing.T) {
 		time.Minute, time.Millisecond)
 }
 
-// TestDescribeHungStat: so is a process whose stat file does not answer. It is described as before.
+// TestDescribeHungStat: a process whose stat file does not answer is described as before.
 func TestDescribeHungStat(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "a", 1, "/bin/a", "a")

@@ -19,8 +19,8 @@ import (
 const (
 	// keepFor is how long a process that no source reports is kept. Sources that share a Reader report different processes.
 	keepFor = 5 * time.Minute
-	// maxKept bounds the processes that are kept although the current node does not have them.
-	maxKept = 8192
+	// maxProcesses bounds the processes that are kept although the current node does not have them.
+	maxProcesses = 8192
 	// maxOpen bounds the stat files that stay open. It is the default of max_processes.
 	maxOpen = 512
 )
@@ -38,7 +38,8 @@ func newKnownProcesses(root string) knownProcesses {
 	return knownProcesses{root: root, processes: make(map[int64]*process)}
 }
 
-// look returns the processes that have the PIDs now. One whose stat file does not answer is as it was last, and the error has its PID.
+// look returns the processes that have the PIDs now. If a stat file does not answer, its process stays as last read, and the error has its
+// PID.
 func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) (found map[int64]*process, err error) {
 	found = make(map[int64]*process, len(pids))
 	files := k.openStats(pids)
@@ -103,10 +104,10 @@ func (k *knownProcesses) closeStat(p *process) {
 	}
 }
 
-// forget drops the processes that no source has reported for keepFor. If there are more than maxKept, it drops all that the
+// forget drops the processes that no source has reported for keepFor. If there are more than maxProcesses, it drops all that the
 // current node does not have.
 func (k *knownProcesses) forget(now time.Time) {
-	tooMany := len(k.processes) > maxKept
+	tooMany := len(k.processes) > maxProcesses
 	maps.DeleteFunc(k.processes, func(_ int64, p *process) bool {
 		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
 		if drop {
@@ -116,7 +117,7 @@ func (k *knownProcesses) forget(now time.Time) {
 	})
 }
 
-// close closes all stat files. From then on none stays open.
+// close closes all stat files. No stat file is opened afterwards.
 func (k *knownProcesses) close() {
 	k.closed = true
 	for _, p := range k.processes {

@@ -73,7 +73,7 @@ func parsePasswd(data []byte) map[uint32]string {
 	return names
 }
 
-// defaultPasswd returns the passwd file next to the process table, or none if that file is not the machine's.
+// defaultPasswd returns the passwd file next to the process table, or "" if that file is not the machine's.
 func defaultPasswd(root string, inContainer func() bool) string {
 	if root == defaultRoot && inContainer() {
 		return ""

@@ -28,14 +28,14 @@ type Reader struct {
 	now          func() time.Time
 	details      isolatedDetails
 
-	wait    time.Duration      // how long Describe waits for files of one kind
-	closing context.Context    // ends with Close: a Describe that waits ends
-	cancel  context.CancelFunc // of closing
-	mu      sync.Mutex
-	trusted bool  // the process table is the machine's
-	apart   bool  // this process is not in the PID namespace of the process table
-	hidden  error // the process table hides processes of other users
-	known   knownProcesses
+	wait           time.Duration      // how long Describe waits for files of one kind
+	closing        context.Context    // ends with Close: a Describe that waits ends
+	cancel         context.CancelFunc // of closing
+	mu             sync.Mutex
+	trusted        bool  // the process table is the machine's
+	otherNamespace bool  // this process is not in the PID namespace of the process table
+	hidden         error // the process table hides processes of other users
+	known          knownProcesses
 }
 
 // Option changes a Reader.
@@ -47,13 +47,13 @@ func WithCommandLine() Option { return func(r *Reader) { r.details.commandLine =
 // WithCgroup makes the Reader read the control groups. Attribution finds the container by them.
 func WithCgroup() Option { return func(r *Reader) { r.details.cgroup = true } }
 
-// WithAnyNamespace makes the Reader accept a process table that is not the one of the machine's first PID namespace. It is for
-// clusters nested in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
+// WithAnyNamespace makes the Reader accept the process table of a PID namespace other than the machine's first. It is for clusters nested
+// in a PID namespace whose driver, or simulated driver, reports process IDs of that namespace.
 func WithAnyNamespace() Option { return func(r *Reader) { r.anyNamespace = true } }
 
-// WithPasswd sets the file that maps user IDs to names. With an empty name, owners are numbers. The default is the machine's own
-// file: etc/passwd next to the process table (/host/etc/passwd for /host/proc). In a container without such a mount there is none,
-// because the container's own file has other users.
+// WithPasswd sets the file that maps user IDs to names. With an empty name, owners are numbers. The default is the machine's own file:
+// etc/passwd next to the process table (/host/etc/passwd for /host/proc). Without such a mount, a container has no default, because its own
+// file has other users.
 func WithPasswd(file string) Option {
 	return func(r *Reader) { r.details.users = &passwd{file: file} }
 }
@@ -151,7 +151,7 @@ func (r *Reader) check(node *gpu.Node) error {
 		if err != nil {
 			return err
 		}
-		r.trusted, r.apart = true, !first
+		r.trusted, r.otherNamespace = true, !first
 		if first {
 			r.hidden = checkHidden(r.root)
 		}
@@ -160,7 +160,7 @@ func (r *Reader) check(node *gpu.Node) error {
 		addProblem(node, r.hidden)
 	}
 	// Older NVIDIA drivers list all processes in any PID namespace, and so does KFD.
-	if r.apart && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
+	if r.otherNamespace && node.Vendor == gpu.NVIDIA && len(node.Processes) == 0 {
 		addProblem(node, errUnlisted)
 	}
 	return nil
@@ -170,7 +170,8 @@ func addProblem(node *gpu.Node, err error) {
 	node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemProcessTable, What: "process table", Err: err})
 }
 
-// bounded returns the context of reads of files of one kind. It ends with Close, except that of a Reader that is closed already.
+// bounded returns the context of reads of files of one kind. It ends with Close. If the Reader is already closed, only the time limit ends
+// it.
 func (r *Reader) bounded() (context.Context, context.CancelFunc) {
 	if r.known.closed {
 		return context.WithTimeout(context.Background(), r.wait)

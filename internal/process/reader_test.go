@@ -182,7 +182,7 @@ func TestDescribeKeepsTheNameWhileTheProgramBegins(t *testing.T) {
 	assert.Equal(t, "python3.11", describe(r, 10).Processes[0].Executable)
 }
 
-// Executable needs no Describe. It has no name if the PIDs of the process table may be those of a container.
+// Executable needs no Describe. The name is missing if the process table may have the PIDs of a container.
 func TestExecutable(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/usr/bin/python3.11 (deleted)", "python3")
@@ -255,11 +255,11 @@ func TestForgetTooMany(t *testing.T) {
 	r := newReader(p.root)
 	now := time.Now()
 	r.now = func() time.Time { return now }
-	for pid := range int64(maxKept) {
+	for pid := range int64(maxProcesses) {
 		r.known.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
 	}
 	describe(r)
-	assert.Len(t, r.known.processes, maxKept)
+	assert.Len(t, r.known.processes, maxProcesses)
 	describe(r, 10)
 	assert.Len(t, r.known.processes, 1, "those of the current node stay")
 }

@@ -84,8 +84,8 @@ type bootTime struct {
 	read time.Time // when last was read
 }
 
-// at returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
-func (b *bootTime) at(root string, now time.Time) time.Time {
+// get returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
+func (b *bootTime) get(root string, now time.Time) time.Time {
 	if !b.last.IsZero() && now.Sub(b.read) < bootKeep {
 		return b.last
 	}

@@ -11,7 +11,7 @@ import (
 // statFile is a stat file that was read, or why it could not be.
 type statFile struct {
 	stat
-	file *os.File // nil where it could not be read
+	file *os.File // nil if it could not be read
 	err  error
 }
 

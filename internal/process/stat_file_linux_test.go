@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// openFiles returns the number of open stat files of some processes. Other files come and go: those of other tests are closed by the
-// garbage collector.
+// openFiles returns the number of open stat files of some processes. Other files do not count: the garbage collector closes the files of
+// other tests at any time.
 func openFiles(t *testing.T, pids []int64) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

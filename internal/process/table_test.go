@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// table is a process table in a folder, of a machine that started at boot.
+// table is a process table in a directory, of a machine that started at boot.
 type table struct {
 	t    *testing.T
 	root string

@@ -29,7 +29,7 @@ var derived = map[string][]string{
 	"hw.gpu.source.readable":    {"hw.gpu.source.failure"},
 }
 
-// Each metric is made of one value: without it there is no point of the metric, and the other metrics do not change.
+// Each metric has one value: without it there is no point of the metric, and the other metrics do not change.
 func TestAbsentValueMakesNoPoint(t *testing.T) {
 	full := recordAll(fullNode())
 	for _, m := range metricTests {
@@ -97,7 +97,7 @@ func TestEmptyDevice(t *testing.T) {
 	assert.Len(t, points, 1+int(gpu.NumStates))
 }
 
-// A node without values makes no points, and neither do containers without values.
+// A node without values produces no points, and neither do containers without values.
 func TestEmptyNode(t *testing.T) {
 	assert.Empty(t, recordAll(&gpu.Node{Time: readAt}))
 	metrics := newRecorder(everything()).Record(&gpu.Node{
@@ -115,7 +115,7 @@ func TestEmptyProcess(t *testing.T) {
 	assert.Equal(t, map[string]any{"hw.id": gpuID, "process.pid": int64(1)}, points[0].Attributes)
 }
 
-// There is no fraction of a size of 0.
+// A size of 0 has no fraction.
 func TestNoMemoryUtilizationWithoutSize(t *testing.T) {
 	points := recordAll(&gpu.Node{Time: readAt, Devices: []gpu.Device{{
 		ID: gpuID, Memory: gpu.Memory{Limit: gpu.Some[int64](0), Usage: gpu.Some[int64](0)},

@@ -32,8 +32,7 @@ func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
 	assert.Equal(t, want, starting(r, at(30), device))
 }
 
-// A machine whose clock was ahead when the collector started, as until the first answer of a time server: what goes up and
-// down has a start time as well.
+// A machine whose clock was ahead when the collector started, until the first answer of a time server: gauges also have a start time.
 func TestNoPointStartsAfterItEnds(t *testing.T) {
 	whole := func(points []otlptest.Point) {
 		assert.NotEmpty(t, points)

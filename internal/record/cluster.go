@@ -30,7 +30,7 @@ func NewCluster(config metadata.MetricsBuilderConfig, settings receiver.Settings
 }
 
 // Record returns the metrics of a snapshot: one resource for each node and each container, and one for the cluster, with whether it could
-// be read. An empty snapshot stands for a cluster that was never read.
+// be read. An empty snapshot represents a cluster that was never read.
 func (r *ClusterRecorder) Record(s *gpu.Cluster, now time.Time, failure *gpu.Failure) pmetric.Metrics {
 	ts := pcommon.NewTimestampFromTime(now)
 	r.builder.StartBy(ts)

@@ -81,7 +81,7 @@ func TestRecordCluster(t *testing.T) {
 	}, resourcesOf(metrics), "the cluster, two nodes, two containers")
 }
 
-// A cluster that could not be read is sent with its name and the reason, also where nothing is known of it.
+// A cluster that could not be read is sent with its name and the reason, also if nothing is known of it.
 func TestUnreadCluster(t *testing.T) {
 	r := NewCluster(everything(), newSettings(), "kubernetes_cluster", "prod")
 	failure := &gpu.Failure{Reason: gpu.FailureAPIForbidden, Err: errors.New("no right")}

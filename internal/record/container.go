@@ -38,8 +38,8 @@ type containerPoints struct {
 	identity []metadata.MetricAttributeOption // what identifies the container on its points
 }
 
-// containerName is what Kubernetes distinguishes containers by. A container whose processes are stuck in the driver can exist
-// at the same time as the new container with its names.
+// containerName distinguishes containers as Kubernetes does. A container whose processes are stuck in the driver can exist at the same time
+// as the new container with the same names.
 type containerName struct {
 	namespace, pod, container string
 	job                       gpu.Job
@@ -71,18 +71,18 @@ func containerIdentity(c *gpu.Container, unique bool) []metadata.MetricAttribute
 }
 
 // containerValue records a quantity with one value for each container and device.
-func containerValue[N gpu.Number](of func(*gpu.ContainerUse) gpu.Opt[N], record recordFunc[N]) func(*containerPoints) {
+func containerValue[N gpu.Number](get func(*gpu.ContainerUse) gpu.Opt[N], record recordFunc[N]) func(*containerPoints) {
 	return func(p *containerPoints) {
-		if v, ok := of(p.use).Get(); ok {
+		if v, ok := get(p.use).Get(); ok {
 			record(p.builder, p.ts, v, p.use.DeviceID, p.identity...)
 		}
 	}
 }
 
 // containerTotal records a counter that attribution keeps, which knows when it started.
-func containerTotal[N gpu.Number](of func(*gpu.ContainerUse) gpu.Counter[N], record recordFunc[N]) func(*containerPoints) {
+func containerTotal[N gpu.Number](get func(*gpu.ContainerUse) gpu.Counter[N], record recordFunc[N]) func(*containerPoints) {
 	return func(p *containerPoints) {
-		counter := of(p.use)
+		counter := get(p.use)
 		if v, ok := counter.Get(); ok {
 			// After the clock was set back, no point may end before it starts.
 			start := min(pcommon.NewTimestampFromTime(counter.Since()), p.ts)

@@ -103,9 +103,9 @@ func deviceMetrics(m *metadata.MetricsConfig) []metric[*devicePoints] {
 }
 
 // value records a quantity with one value for each device. Its only attributes are those that identify the device.
-func value[N gpu.Number](of func(*gpu.Device) gpu.Opt[N], record recordFunc[N]) func(*devicePoints) {
+func value[N gpu.Number](get func(*gpu.Device) gpu.Opt[N], record recordFunc[N]) func(*devicePoints) {
 	return func(p *devicePoints) {
-		if v, ok := of(p.device).Get(); ok {
+		if v, ok := get(p.device).Get(); ok {
 			record(p.builder, p.ts, v, p.device.ID, p.identity...)
 		}
 	}

@@ -57,13 +57,13 @@ func recordTotalOf[N gpu.Number](p *devicePoints, epoch uint64, key seriesKey, c
 	if !ok {
 		return
 	}
-	start := p.starts.of(p.series, key, float64(total), epoch, counter.Since())
+	start := p.starts.get(p.series, key, float64(total), epoch, counter.Since())
 	record(total, append(p.identity, metadata.WithPointStartTime(start))...)
 }
 
-// recordInfo records hw.gpu.info, whose attributes describe the device and name its node: a back end that drops resources has no other
-// answer to which node a GPU belongs to. In Prometheus each attribute is a label, and Mimir and Cortex refuse a series with more than 30,
-// so recordBoardInfo has the attributes that few queries need.
+// recordInfo records hw.gpu.info, whose attributes describe the device and name its node: a backend that drops resources has no other way
+// to find the node of a GPU. In Prometheus each attribute is a label, and Mimir and Cortex refuse a series with more than 30 labels, so
+// recordBoardInfo has the attributes that few queries need.
 func recordInfo(p *devicePoints) {
 	info, options := &p.device.Info, slices.Concat(p.identity, nodeIdentity(p.host))
 	options = withText(options, info.DriverVersion, metadata.WithHwDriverVersionMetricAttribute)

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// hw.gpu.info says which node a GPU belongs to, where resources are dropped too: the node's name, otherwise the host's.
+// hw.gpu.info names the node of a GPU, also if resources are dropped: the node's name, otherwise the host's.
 func TestInfoNamesTheNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		host gpu.Host

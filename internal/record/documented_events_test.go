@@ -19,11 +19,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// reference is the folder of events.md.
+// reference is the directory of events.md.
 var reference = filepath.Join("..", "..", "docs", "reference")
 
-// docs/reference/events.md has a row for each event with a link to a page, or to a section of one, that has a whole record of that kind, a query and an
-// alert, or says that there is none. The page has a row with the severity and the body of each event, as a golden file has them.
+// docs/reference/events.md has a row for each event. It links to a page, or a section of one, with a whole record of that kind, a query and
+// an alert, or says that these are missing. The page has a row with the severity and the body of each event, as in the golden files.
 func TestEventsAreDocumented(t *testing.T) {
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func readPage(t *testing.T, path string) string {
 	return string(content)
 }
 
-// family returns how the names of the events begin that have the attributes of an event in common.
+// family returns the prefix of the names of the events that have the attributes of an event in common.
 func family(event string) string {
 	switch parent := event[:strings.LastIndex(event, ".")]; parent {
 	case "hw.gpu": // the events of faults differ by name alone

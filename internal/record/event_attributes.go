@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,18 @@ func (a attributes) double(name string, value gpu.Opt[float64]) {
 func (a attributes) int(name string, value gpu.Opt[int64]) {
 	if v, ok := value.Get(); ok {
 		a.PutInt(name, v)
+	}
+}
+
+func (a attributes) bool(name string, value gpu.Opt[bool]) {
+	if v, ok := value.Get(); ok {
+		a.PutBool(name, v)
+	}
+}
+
+func (a attributes) link(number gpu.Opt[int64]) {
+	if n, ok := number.Get(); ok {
+		a.PutStr("hw.gpu.interconnect.link", strconv.FormatInt(n, 10))
 	}
 }
 
@@ -82,7 +95,7 @@ func (a attributes) repeats(e *gpu.Event) {
 	a.sum(e)
 }
 
-// namedProcess sets the process that the driver names; nil: none.
+// namedProcess sets the process that the driver names; nil if it names no process.
 func (a attributes) namedProcess(p *gpu.Process) {
 	if p != nil {
 		a.PutInt("process.pid", p.PID)
@@ -93,7 +106,7 @@ func (a attributes) namedProcess(p *gpu.Process) {
 // maxContainers is how many containers a record names.
 const maxContainers = 16
 
-// containers names those who held and who used the device, where that is known. If it was one container, its attributes are set as well.
+// containers names the containers that held and used the device, if they are known. If it was one container, its attributes are set too.
 func (a attributes) containers(e *gpu.Event) {
 	a.names("hw.gpu.held_by", e.Holders)
 	a.names("hw.gpu.used_by", e.Users)
@@ -164,8 +177,8 @@ func containerText(c *gpu.Container) string {
 	return cmp.Or(job, c.SystemdUnit, c.ID, c.RuntimeName)
 }
 
-// onlyContainer returns the container that alone held or used the device; nil where there is none, or more than one. A container that held it is
-// preferred to the same one that used it: the kubelet knows more of it.
+// onlyContainer returns the container that alone held or used the device; nil if there is no such container. A container that held it is
+// preferred to the same container as a user: the kubelet knows more of it.
 func onlyContainer(holders, users []*gpu.Container) *gpu.Container {
 	var found *gpu.Container
 	for _, c := range slices.Concat(holders, users) {

@@ -27,7 +27,7 @@ type event struct {
 	name       string
 	enabled    bool
 	needs      gpu.Group // what a source reads for it
-	attributed gpu.Group // and what more, where the use of devices is attributed to containers
+	attributed gpu.Group // and also these, if the use of devices is attributed to containers
 }
 
 // eventTable is the table of events.
@@ -44,6 +44,7 @@ func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
 		gpu.EventRingTimeout:      {"hw.gpu.ring_timeout", e.HwGpuRingTimeout.Enabled, 0, gpu.GroupProcesses},
 		gpu.EventPCIeError:        {"hw.gpu.pcie_error", e.HwGpuPcieError.Enabled, 0, gpu.GroupProcesses},
 		gpu.EventLost:             {"hw.gpu.lost", e.HwGpuLost.Enabled, 0, gpu.GroupProcesses},
+		gpu.EventSwitchError:      {"hw.gpu.switch_error", e.HwGpuSwitchError.Enabled, 0, 0},
 		gpu.EventProcessStarted:   {"process.gpu.started", e.ProcessGpuStarted.Enabled, gpu.GroupProcesses, 0},
 		gpu.EventProcessExited:    {"process.gpu.exited", e.ProcessGpuExited.Enabled, gpu.GroupProcesses | gpu.GroupProcessUtilization, 0},
 		gpu.EventAllocated:        {"container.gpu.allocated", e.ContainerGpuAllocated.Enabled, 0, 0},
@@ -146,7 +147,8 @@ func (r *EventRecorder) setEvent(record plog.LogRecord, e *gpu.Event) {
 		a.pod(e.Pod)
 	case gpu.EventWorkloadStarted, gpu.EventWorkloadChanged, gpu.EventWorkloadEnded:
 		a.workloadChange(e.Workload)
-	case gpu.EventRASError, gpu.EventBadPages, gpu.EventReset, gpu.EventRingTimeout, gpu.EventPCIeError, gpu.EventLost:
+	case gpu.EventRASError, gpu.EventBadPages, gpu.EventReset, gpu.EventRingTimeout, gpu.EventPCIeError, gpu.EventLost,
+		gpu.EventSwitchError:
 		setFault(record, e)
 	}
 }

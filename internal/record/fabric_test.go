@@ -58,7 +58,7 @@ func TestLinkCount(t *testing.T) {
 	assert.Empty(t, count(gpu.Link{Name: "2"}), "no state is known")
 }
 
-// The kernel's counts go on where the driver's begin again.
+// The kernel's counts go on when the driver's start again.
 func TestPCIeErrorsOutliveTheDriver(t *testing.T) {
 	r := newRecorder(everything())
 	start := func(i int, epoch uint64) map[string]any {

@@ -5,6 +5,7 @@ package record
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fault is what the record of a fault that is no XID says besides its facts. docs/reference/events/faults.md has the rule of the severities.
+// fault is what the record of a fault other than an XID says in addition to its facts. docs/reference/events/faults.md has the rule of the
+// severities.
 type fault struct {
 	severity plog.SeverityNumber
-	action   string // of the words of hw.gpu.recommended_action; empty: none
+	action   string // one of the values of hw.gpu.recommended_action; empty if there is no action
 	advice   string // the same for a person
 }
 
@@ -49,9 +51,13 @@ var (
 	ringTimeout  = fault{faultError, "restart_app", "restart the application"}
 	ringRecovery = fault{faultWarn, "restart_app", "restart the application"}
 	lost         = fault{faultFatal, "restart_bm", "restart the node"}
+	switchFaults = [gpu.NumErrorClasses]fault{
+		gpu.ClassNonFatal: {faultWarn, "check_fabric", ""},
+		gpu.ClassFatal:    {faultError, "check_fabric", "check the fabric manager of the node, and end what uses the switch"},
+	}
 )
 
-// faultOf returns what the record of an event says, and whether it is a fault that is no XID.
+// faultOf returns what the record of an event says, and whether it is a fault other than an XID.
 func faultOf(e *gpu.Event) (fault, bool) {
 	switch {
 	case e.Type == gpu.EventRASError:
@@ -70,12 +76,14 @@ func faultOf(e *gpu.Event) (fault, bool) {
 		return ringTimeout, true
 	case e.Type == gpu.EventLost:
 		return lost, true
+	case e.Type == gpu.EventSwitchError:
+		return switchFaults[e.Class], true
 	default:
 		return fault{}, false
 	}
 }
 
-// setFault sets what is known of a fault, who held and used the GPU, and the sum of repeats.
+// setFault sets what is known of a fault, the holders and users of the GPU, and the sum of repeats.
 func setFault(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	fault, _ := faultOf(e)
@@ -87,6 +95,11 @@ func setFault(record plog.LogRecord, e *gpu.Event) {
 	case gpu.EventPCIeError:
 		a.text("error.type", errorClasses[e.Class])
 		a.text("hw.gpu.pcie.layer", strings.ToLower(e.Part))
+		a.text("hw.gpu.pcie.address", e.PCIAddress)
+	case gpu.EventSwitchError:
+		a.text("error.type", strconv.FormatInt(e.XID, 10))
+		a.PutBool("hw.gpu.interconnect.fatal", e.Class == gpu.ClassFatal)
+		a.link(e.Link)
 		a.text("hw.gpu.pcie.address", e.PCIAddress)
 	case gpu.EventBadPages:
 		a.int("hw.gpu.bad_page.count", e.Errors)
@@ -107,9 +120,9 @@ func setFault(record plog.LogRecord, e *gpu.Event) {
 
 // faultText is the body of the record: uncorrected hardware errors in umc on card1 (AMD Instinct MI300X), 2 errors; reset the GPU …
 func faultText(e *gpu.Event, fault fault) string {
-	text := whatText(e) + " on " + whereText(e)
+	text := whatText(e) + " on " + subjectText(e)
 	if e.Type == gpu.EventLost {
-		text = whereText(e) + " has fallen off the bus"
+		text = subjectText(e) + " has fallen off the bus"
 	}
 	if n, ok := e.Errors.Get(); ok {
 		text += fmt.Sprintf(", %d new", n)
@@ -140,6 +153,8 @@ func whatText(e *gpu.Event) string {
 		return what
 	case gpu.EventPCIeError:
 		return strings.ReplaceAll(errorClasses[e.Class], "_", "-") + " PCI Express error"
+	case gpu.EventSwitchError:
+		return fmt.Sprintf("%s error (SXid %d)", strings.ReplaceAll(errorClasses[e.Class], "_", "-"), e.XID)
 	case gpu.EventReset:
 		return "GPU reset " + resetStates[e.Reset].String()
 	case gpu.EventRingTimeout:
@@ -155,9 +170,9 @@ func whatText(e *gpu.Event) string {
 	}
 }
 
-// whereText names the device, of a sum how many events more it has, and the process that the driver names:
+// subjectText names the device, of a sum how many events more it has, and the process that the driver names:
 // nvidia0 (NVIDIA H100), 3 more in 8s, process 42 (python3).
-func whereText(e *gpu.Event) string {
+func subjectText(e *gpu.Event) string {
 	text := deviceText(e)
 	if e.Count > 0 {
 		text += fmt.Sprintf(", %d more in %s", e.Count, e.Time.Sub(e.First).Round(time.Second))

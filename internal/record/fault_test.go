@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// faultEvents are those of the kernel's log that are no XIDs, as docs/reference/events/faults.md shows them.
+// faultEvents are the events of the kernel log other than XIDs, as docs/reference/events/faults.md shows them.
 func faultEvents() []gpu.Event {
 	amd := func(uid string, seconds int, change func(*gpu.Event)) gpu.Event {
 		e := gpu.Event{
@@ -47,6 +47,14 @@ func faultEvents() []gpu.Event {
 			Detail: "pcieport 0000:9a:01.0: PCIe Bus Error: severity=Uncorrectable (Non-Fatal), type=Data Link Layer, (Transmitter ID)",
 		},
 		{UID: "f9", Type: gpu.EventLost, Time: at(19), DeviceID: gpuID, Name: "nvidia0", Vendor: gpu.NVIDIA, Detail: "GPU 0000:9b:00.0: GPU has fallen off the bus."},
+		{
+			UID: "f10", Type: gpu.EventSwitchError, Time: at(20), Name: "nvidia-nvswitch1", Vendor: gpu.NVIDIA, XID: 20034, Class: gpu.ClassFatal, Part: "nvidia-nvswitch1",
+			Link: gpu.Some[int64](48), PCIAddress: "0000:06:00.0", Detail: "Link 48 LTSSM Fault Up",
+		},
+		{
+			UID: "f11", Type: gpu.EventSwitchError, Time: at(21), Name: "nvidia-nvswitch0", Vendor: gpu.NVIDIA, XID: 10003, Class: gpu.ClassNonFatal, Part: "nvidia-nvswitch0",
+			PCIAddress: "0000:05:00.0", Detail: "Host_unhandled_interrupt",
+		},
 	}
 }
 
@@ -63,7 +71,7 @@ func TestFaultRecords(t *testing.T) {
 		name       string
 		severity   plog.SeverityNumber
 		body       string
-		attributes map[string]any // besides those of the device and of the container
+		attributes map[string]any // in addition to the attributes of the device and of the container
 	}{
 		{"hw.gpu.ras_error", plog.SeverityNumberError, "uncorrected hardware errors in umc" + card + `, 2 new; reset the GPU unless the driver does so; the kernel says ` +
 			`"socket: 0, die: 0, 2 new uncorrectable hardware errors detected in umc block"`, of(
@@ -86,6 +94,11 @@ func TestFaultRecords(t *testing.T) {
 			"error.type", "non_fatal", "hw.gpu.pcie.layer", "data link", "hw.gpu.pcie.address", "0000:9a:01.0", "hw.gpu.recommended_action", "restart_app")},
 		{"hw.gpu.lost", plog.SeverityNumberFatal, `nvidia0 has fallen off the bus; restart the node; the kernel says "GPU 0000:9b:00.0: GPU has fallen off the bus."`, of(
 			"hw.gpu.recommended_action", "restart_bm")},
+		{"hw.gpu.switch_error", plog.SeverityNumberError, `fatal error (SXid 20034) on nvidia-nvswitch1; check the fabric manager of the node, and end what uses the switch; ` +
+			`the kernel says "Link 48 LTSSM Fault Up"`, of("error.type", "20034", "hw.gpu.interconnect.fatal", true, "hw.gpu.interconnect.link", "48",
+			"hw.gpu.pcie.address", "0000:06:00.0", "hw.gpu.recommended_action", "check_fabric")},
+		{"hw.gpu.switch_error", plog.SeverityNumberWarn, `non-fatal error (SXid 10003) on nvidia-nvswitch0; the kernel says "Host_unhandled_interrupt"`, of(
+			"error.type", "10003", "hw.gpu.interconnect.fatal", false, "hw.gpu.pcie.address", "0000:05:00.0", "hw.gpu.recommended_action", "check_fabric")},
 	}
 	require.Len(t, records, len(want))
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
@@ -100,7 +113,7 @@ func TestFaultRecords(t *testing.T) {
 			delete(attributes, name)
 		}
 		for _, name := range []string{"hw.vendor", "hw.id", "hw.name"} {
-			assert.Contains(t, attributes, name)
+			assert.Equal(t, name != "hw.id" || record.EventName() != "hw.gpu.switch_error", attributes[name] != nil, "%s: an error of a switch is of no GPU", name)
 			delete(attributes, name)
 		}
 		delete(attributes, "hw.model")

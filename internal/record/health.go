@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// recordStatus records the state of the device: 1 for the current state, 0 for each other state. A device that could not be read has
-// none.
+// recordStatus records the state of the device: 1 for the current state, 0 for each other state. A device that could not be read has no
+// state.
 func recordStatus(p *devicePoints) {
 	if p.device.Unread {
 		return
@@ -22,8 +22,8 @@ func recordStatus(p *devicePoints) {
 	}
 }
 
-// recordFaults records why the state is what it is: 1 for each fault, 0 for each fault that the device has had. A device that could not be
-// read has none.
+// recordFaults records why the state is what it is: 1 for each current fault, 0 for each earlier fault of the device. A device that could
+// not be read has no points.
 func recordFaults(p *devicePoints) {
 	if p.device.Unread {
 		return
@@ -54,8 +54,8 @@ func recordRecoveryAction(p *devicePoints) {
 // maxRecoveryWord bounds the words of a driver that this version does not know.
 const maxRecoveryWord = 64
 
-// recoveryAction returns the name of the action that the driver requests; empty if none is known. A word of the driver that this version does
-// not know gets the style of the others: restart_vm for "Restart VM".
+// recoveryAction returns the name of the action that the driver requests; empty if it is unknown. A word of the driver that this version
+// does not know gets the style of the others: restart_vm for "Restart VM".
 func recoveryAction(requested gpu.Opt[gpu.RecoveryAction], own string) string {
 	action, ok := requested.Get()
 	switch {

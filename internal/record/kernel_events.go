@@ -12,7 +12,7 @@ import (
 func OfKernelLog(e *metadata.EventsConfig, vendor gpu.Vendor) bool {
 	switch vendor {
 	case gpu.NVIDIA:
-		return e.HwGpuXid.Enabled || e.HwGpuLost.Enabled || e.HwGpuPcieError.Enabled
+		return e.HwGpuXid.Enabled || e.HwGpuLost.Enabled || e.HwGpuSwitchError.Enabled || e.HwGpuPcieError.Enabled
 	case gpu.AMD:
 		return e.HwGpuRasError.Enabled || e.HwGpuBadPages.Enabled || e.HwGpuReset.Enabled || e.HwGpuRingTimeout.Enabled || e.HwGpuPcieError.Enabled
 	default:

@@ -40,7 +40,7 @@ func recordPagesRetired(p *devicePoints) {
 	record(gpu.ErrorUncorrected, p.device.RetiredPages.Uncorrected)
 }
 
-// recordRemapState records pending and failed remappings of rows. Retirements of pages, on boards before Ampere, are none.
+// recordRemapState records pending and failed remappings of rows. Page retirement, on boards before Ampere, is not a remapping.
 func recordRemapState(p *devicePoints) {
 	rows := &p.device.RemappedRows
 	record := func(state metadata.AttributeHwGpuRemapState, value gpu.Opt[bool]) {

@@ -15,7 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// A mode has one point, of its value now. What waits is 1 while it waits, 0 afterwards, and absent where nothing ever waited.
+// A mode has one point, with its current value. A pending change is 1 while it is pending, 0 afterwards, and absent if no change was ever
+// pending.
 func TestModeChanges(t *testing.T) {
 	r := newRecorder(everything())
 	read := func(value string, pending gpu.Opt[bool]) (values, waiting map[any]float64) {

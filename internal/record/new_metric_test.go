@@ -70,8 +70,8 @@ func enabledLines(t *testing.T, name string) (lines int, reads bool) {
 	return lines, needs(deviceMetrics(m))|needs(processMetrics(m))|needs(containerMetrics(m)) != 0
 }
 
-// documentedMetrics parses the first column of the tables in docs/reference/metrics.md that begin with the heading "metric". A name there
-// may begin with the part of the name before it that differs (.limit) and may end with a star. It returns a function that reports whether a
+// documentedMetrics parses the first column of the tables in docs/reference/metrics.md that start with the heading "metric". A name there
+// may start with the part of the name before it that differs (.limit) and may end with a star. It returns a function that reports whether a
 // metric has a row.
 func documentedMetrics(t *testing.T) func(string) bool {
 	t.Helper()

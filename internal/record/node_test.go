@@ -27,8 +27,8 @@ type counting struct{ last int64 }
 
 func (c *counting) next() int64 { c.last++; return c.last }
 
-// fullNode has every reading that there is, all different: a current NVIDIA GPU with a MIG instance, and an AMD one that
-// stands in for older boards too.
+// fullNode has every reading that exists, all different: a current NVIDIA GPU with a MIG instance, and an AMD GPU that also represents
+// older boards.
 func fullNode() *gpu.Node {
 	pod := &gpu.Container{
 		Namespace: "research", PodName: "train-0", PodUID: "0a1b2c3d", Name: "trainer", ID: "cafe01",
@@ -38,7 +38,7 @@ func fullNode() *gpu.Node {
 		},
 		Labels: map[string]string{"k8s.pod.label.team": "vision"},
 	}
-	// Docker in a YARN container of a Slurm job in a guest: all that stands for a container at once.
+	// Docker in a YARN container of a Slurm job in a guest: every kind of container at once.
 	bare := &gpu.Container{ID: "cafe02", RuntimeName: "guest", SlurmSLUID: "sEKNKTV3WPV500", BatchSystem: "yarn", BatchJob: "container_1_2_3_4"}
 	bare.Runtime, bare.ImageName, bare.ImageTags = "docker", "registry.example/train", []string{"2.1"}
 	job := &gpu.Container{SlurmJob: "8123", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}

@@ -70,14 +70,14 @@ func recordProcessSystemMemory(p *processPoints) {
 	}
 }
 
-// processTime records a time that counts from the start of the process. Without that start it is not known when the series begins, and
+// processTime records a time that counts from the start of the process. If that start is unknown, the start of the series is unknown, and
 // another process with the same PID would continue it: then there is no point.
 func processTime(
-	of func(*gpu.Process) gpu.Counter[float64],
+	get func(*gpu.Process) gpu.Counter[float64],
 	record func(mb *builder, ts pcommon.Timestamp, value float64, hwID string, pid int64, options ...metadata.MetricAttributeOption),
 ) func(*processPoints) {
 	return func(p *processPoints) {
-		total, ok := of(p.process).Get()
+		total, ok := get(p.process).Get()
 		if !ok || p.process.Created.IsZero() {
 			return
 		}

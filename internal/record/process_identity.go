@@ -10,8 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// processIdentity is what identifies a process on its series, in addition to the PID. It is that of the first read which had it: a process
-// that renames itself or rewrites its command line stays one series.
+// processIdentity identifies a process on its series, in addition to the PID. It keeps the values of the first read that had them: a
+// process that renames itself or rewrites its command line stays one series.
 type processIdentity struct {
 	created     time.Time
 	program     string
@@ -20,11 +20,11 @@ type processIdentity struct {
 	commandLine string
 	userID      gpu.Opt[int64]
 	owner       string
-	container   *gpu.Container // as last known: a read that finds none does not start another series
+	container   *gpu.Container // as last known: a read that does not find it does not start another series
 }
 
-// identify returns the identity of a process. known is that of the process which had the PID at the last read, or nil. Another time of
-// creation is another process, and another executable file another program. What was not read before is added.
+// identify returns the identity of a process. known is the identity of the process that had the PID at the last read, or nil. Another
+// creation time means another process, and another executable file another program. Values that were not read before are added.
 func identify(p *gpu.Process, known *processIdentity) *processIdentity {
 	switch {
 	case known == nil,

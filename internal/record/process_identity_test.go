@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// TestProcessIsOneSeries: what identifies a process is that of the first read which had it. It changes when the process executes
+// TestProcessIsOneSeries: a process keeps the identity of the first read that had it. The identity changes when the process executes
 // another program, or when another process has the PID.
 func TestProcessIsOneSeries(t *testing.T) {
 	begun := readAt.Add(-time.Hour)

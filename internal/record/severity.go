@@ -14,7 +14,8 @@ import (
 func severity(e *gpu.Event) plog.SeverityNumber {
 	switch e.Type {
 	case gpu.EventXID:
-		return xidSeverity(e.XID)
+		entry, _ := xid.Lookup(e.XID)
+		return xidSeverities[entry.Read(e.Detail).Severity]
 	case gpu.EventStatus:
 		return stateSeverities[e.State]
 	case gpu.EventSourceFailed, gpu.EventThrottledStarted:
@@ -34,22 +35,13 @@ var stateSeverities = [gpu.NumStates]plog.SeverityNumber{
 	gpu.StatePredictedFailure: plog.SeverityNumberWarn,
 }
 
-// xidSeverity is the severity of a code. What is not in the catalogue is a warning: most codes report a fault of a program.
-func xidSeverity(code int64) plog.SeverityNumber {
-	entry, _ := xid.Lookup(code)
-	switch entry.Severity {
-	case xid.SeverityInfo:
-		return plog.SeverityNumberInfo
-	case xid.SeverityError:
-		return plog.SeverityNumberError
-	case xid.SeverityFatal:
-		return plog.SeverityNumberFatal
-	default:
-		return plog.SeverityNumberWarn
-	}
+// A code that is not in the catalogue is a warning: most codes report a fault of a program.
+var xidSeverities = map[xid.Severity]plog.SeverityNumber{
+	xid.SeverityInfo: plog.SeverityNumberInfo, xid.SeverityWarning: plog.SeverityNumberWarn, xid.SeverityError: plog.SeverityNumberError,
+	xid.SeverityFatal: plog.SeverityNumberFatal,
 }
 
-// podSeverity returns the severity of an event of a pod: an error where work failed, a warning where it does not go on.
+// podSeverity returns the severity of an event of a pod: an error if work failed, a warning if it does not go on.
 func podSeverity(e *gpu.Event) plog.SeverityNumber {
 	oomKilled := e.Pod.Container != nil && e.Pod.Container.Reason == "OOMKilled"
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // sourceState records whether a source can be read, and if not, why.
-type sourceState struct{ had [gpu.NumFailureReasons]bool }
+type sourceState struct{ reported [gpu.NumFailureReasons]bool }
 
 // record records one read. A reason that the source has had gets 0 at each later read that does not fail for it, so that an alert
 // resolves with that read.
@@ -23,10 +23,10 @@ func (s *sourceState) record(b *builder, ts pcommon.Timestamp, node *gpu.Node) {
 	options := withText(nodeIdentity(&node.Host), string(node.Vendor), metadata.WithHwVendorMetricAttribute)
 	b.RecordHwGpuSourceReadableDataPoint(ts, flag(failure == nil), node.Source, options...)
 	if failure != nil {
-		s.had[failure.Reason] = true
+		s.reported[failure.Reason] = true
 	}
-	for reason, had := range s.had {
-		if had {
+	for reason, reported := range s.reported {
+		if reported {
 			holds := failure != nil && failure.Reason == gpu.FailureReason(reason)
 			b.RecordHwGpuSourceFailureDataPoint(ts, flag(holds), failureReasons[reason], node.Source, options...)
 		}

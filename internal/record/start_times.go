@@ -58,7 +58,7 @@ type series struct {
 	start pcommon.Timestamp
 	last  float64
 	epoch uint64
-	since time.Time // when counting began; zero if the source does not know
+	since time.Time // when counting started; zero if the source does not know
 	seen  time.Time
 }
 
@@ -75,7 +75,7 @@ type startTimes struct {
 	cleaned  time.Time
 }
 
-// begin begins a read at the given time.
+// begin starts a read at the given time.
 func (s *startTimes) begin(now time.Time) {
 	if s.cleaned.IsZero() {
 		s.cleaned = now
@@ -93,9 +93,8 @@ func (s *startTimes) device(id string) deviceSeries {
 	return d
 }
 
-// of returns the start time of a series of a device that is observed now. since is when counting began; zero if the source does not
-// know.
-func (s *startTimes) of(d deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
+// get returns the start time of a series of a device that is observed now. since is when counting started; zero if the source does not know.
+func (s *startTimes) get(d deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
 	now := pcommon.NewTimestampFromTime(s.now)
 	known, ok := d[key]
 	if !ok {

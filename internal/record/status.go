@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// setStatus sets the new state of a device, why, what to do, the state before, who had the device, and the sum of changes.
+// setStatus sets the new state of a device, why, what to do, the state before, the holders and users of the device, and the sum of changes.
 func setStatus(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	a.text("hw.state", states[e.State].String())

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// setThrottled sets why a device is throttled or was, for how long, what to do, and who had the device.
+// setThrottled sets why a device is or was throttled, for how long, what to do, and the holders and users of the device.
 func setThrottled(record plog.LogRecord, e *gpu.Event) {
 	a := attributes{record.Attributes()}
 	reasons := make([]string, 0, len(e.Throttle))

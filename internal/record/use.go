@@ -33,7 +33,7 @@ func setAllocation(record plog.LogRecord, e *gpu.Event) {
 	record.Body().SetStr(allocationText(e))
 }
 
-// use sets the time of a use and, where it has ended, what is known of it.
+// use sets the time of a use and, if it has ended, what is known of it.
 func (a attributes) use(u *gpu.Use) {
 	if u == nil {
 		return

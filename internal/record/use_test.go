@@ -70,7 +70,7 @@ func TestGoldenUseEvents(t *testing.T) {
 	compareLogs(t, "use_events.yaml", withProcesses.Record(&host, useEvents(), observed))
 }
 
-// The bodies are for people. Records of use are no warnings.
+// The bodies are for people. Records of use are not warnings.
 func TestUseBodies(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	var bodies []string

@@ -36,7 +36,7 @@ var eventsNeed = map[string]gpu.Group{
 	"container.gpu.released":  0,
 }
 
-// attributedEventsNeed is what a source reads in addition where the use of devices is attributed.
+// attributedEventsNeed is what a source also reads if the use of devices is attributed.
 var attributedEventsNeed = map[string]gpu.Group{
 	"hw.gpu.xid": gpu.GroupProcesses, "hw.gpu.status": gpu.GroupProcesses, "hw.gpu.ras_error": gpu.GroupProcesses, "hw.gpu.bad_pages": gpu.GroupProcesses,
 	"hw.gpu.reset":        gpu.GroupProcesses,

@@ -29,7 +29,7 @@ func recordXID(t *testing.T, e gpu.Event) plog.LogRecord {
 	return records[0]
 }
 
-// The lists name everyone; the attributes of a container are there only if it was the only one.
+// The lists name all containers; the attributes of a container are there only if it was the only one.
 func TestContainersOfXID(t *testing.T) {
 	other := &gpu.Container{ID: "c2", Name: "main", Namespace: "team", PodName: "serve-0"}
 	sameByCgroup := &gpu.Container{ID: "c1", Name: "main", Namespace: "team", PodName: "train-0"}
@@ -120,6 +120,42 @@ func TestActionOfXID(t *testing.T) {
 	}
 }
 
+// The driver's text decides on severity and action of some codes, and its values become attributes.
+func TestTextOfXID(t *testing.T) {
+	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
+	require.NoError(t, err)
+	for _, test := range []struct {
+		code     int64
+		detail   string
+		severity plog.SeverityNumber
+		action   string
+		further  map[string]any
+	}{
+		{
+			145, "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", plog.SeverityNumberWarn, "follow_workflow",
+			of("hw.gpu.interconnect.link", "3", "hw.gpu.interconnect.fatal", false, "hw.gpu.interconnect.injected", false),
+		},
+		{
+			149, "NETIR_LINK_EVT  Fatal   XC0 i1 Link 01 (0x1)", plog.SeverityNumberError, "follow_workflow",
+			of("hw.gpu.interconnect.link", "1", "hw.gpu.interconnect.fatal", true, "hw.gpu.interconnect.injected", true),
+		},
+		{149, "", plog.SeverityNumberError, "follow_workflow", of()},
+		{154, "changed from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)", plog.SeverityNumberError, "reset_gpu", of("hw.gpu.recovery.action", "reset")},
+		{154, "changed from 0x0 (None) to 0x9 (Restart VM)", plog.SeverityNumberWarn, "follow_recovery_action", of("hw.gpu.recovery.action", "restart_vm")},
+		{154, "", plog.SeverityNumberInfo, "follow_recovery_action", of()},
+	} {
+		record := recordXID(t, gpu.Event{UID: "u", XID: test.code, Detail: test.detail})
+		assert.Equal(t, test.severity, record.SeverityNumber(), "%d %s", test.code, test.detail)
+		assert.Empty(t, declared.EventViolations("hw.gpu.xid", record.Attributes()))
+		got := record.Attributes().AsRaw()
+		assert.Equal(t, test.action, got["hw.gpu.recommended_action"])
+		for _, name := range []string{"log.record.uid", "hw.id", "error.type", "hw.gpu.xid", "hw.gpu.xid_name", "hw.gpu.recommended_action"} {
+			delete(got, name)
+		}
+		assert.Equal(t, test.further, got, "%d %s", test.code, test.detail)
+	}
+}
+
 // docs/reference/events/xid-codes.md lists each code of the catalogue with what the receiver says of it.
 func TestCodesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "events", "xid-codes.md"))
@@ -134,7 +170,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		if entry.Action.Name != "" {
 			action = "`" + entry.Action.Name + "` "
 		}
-		want = append(want, fmt.Sprintf("| %d | %s | %s | %s| `%s` |", code, strings.ToUpper(xidSeverity(code).String()), entry.Meaning, action, entry.Name))
+		want = append(want, fmt.Sprintf("| %d | %s | %s | %s| `%s` |", code, strings.ToUpper(xidSeverities[entry.Severity].String()), entry.Meaning, action, entry.Name))
 	}
 	require.NotEmpty(t, want)
 	assert.Equal(t, want, regexp.MustCompile(`(?m)^\| \d+ \|.*$`).FindAllString(string(page), -1))

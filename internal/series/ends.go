@@ -18,9 +18,9 @@ type ends struct {
 	message pmetric.Metrics
 	at      pcommon.Timestamp
 
-	of     pmetric.ResourceMetrics // the resource of the last message whose series are being ended
-	copies []pmetric.MetricSlice   // the metrics of the copies of that resource
-	used   map[string]int          // by metric: the copies that have a point of it
+	resource pmetric.ResourceMetrics // the resource of the last message whose series are being ended
+	copies   []pmetric.MetricSlice   // the metrics of the copies of that resource
+	used     map[string]int          // by metric: the copies that have a point of it
 }
 
 func newEnds(at pcommon.Timestamp) *ends {
@@ -29,8 +29,8 @@ func newEnds(at pcommon.Timestamp) *ends {
 
 // add ends the series of a point of the last message.
 func (e *ends) add(p place) {
-	if p.resource != e.of {
-		e.of, e.copies, e.used = p.resource, nil, map[string]int{}
+	if p.resource != e.resource {
+		e.resource, e.copies, e.used = p.resource, nil, map[string]int{}
 	}
 	number := e.used[p.metric.Name()]
 	e.used[p.metric.Name()]++

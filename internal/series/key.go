@@ -11,7 +11,7 @@ import (
 // key is a hash of the metric's name and of the attributes of the resource and of the point.
 type key uint64
 
-// place is where a point stands in a message.
+// place is the place of a point in a message.
 type place struct {
 	resource pmetric.ResourceMetrics
 	scope    pmetric.ScopeMetrics

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// What is kept of a message is no larger than the compressed message.
+// A kept message is no larger than the compressed message.
 func TestPackedIsSmall(t *testing.T) {
 	message := pmetric.NewMetrics()
 	metric := message.ResourceMetrics().AppendEmpty().ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()

@@ -14,9 +14,9 @@ type Tracker struct {
 	last packed
 }
 
-// End adds an ended point to the message for each series that the message before had and this one lacks. The ended points stand before
-// the live ones and are a millisecond older than the read: an exporter that distinguishes series by fewer attributes than we do drops the
-// ended series first, and then takes the live one.
+// End adds an ended point to the message for each series that the message before had and this one lacks. The ended points come before the
+// live ones and are a millisecond older than the read: an exporter that distinguishes series by fewer attributes than we do drops the ended
+// series first, and then accepts the live one.
 //
 // A message without points ends all series.
 func (t *Tracker) End(message pmetric.Metrics, read pcommon.Timestamp) pmetric.Metrics {

@@ -19,7 +19,7 @@ type Map[C comparable, I interface{ Shutdown(context.Context) error }] struct {
 }
 
 // Get returns the instance of a configuration for one more component, and the component's shutdown: the last one of a configuration removes
-// the instance and shuts it down. Without an instance, create makes it beside those of other configurations.
+// the instance and shuts it down. Without an instance, create creates it beside the instances of other configurations.
 func (m *Map[C, I]) Get(cfg C, create func(others map[C]I) (I, error)) (I, component.ShutdownFunc, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -71,13 +71,13 @@ func (a *allocations) next(
 			break
 		}
 		use, d := held[key], devices[key.device]
-		began := &Allocation{
+		opened := &Allocation{
 			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
 			Device: deviceOf(d), Resource: use.Resource, Allocator: use.Allocator,
 		}
-		began.add(use, holdersLike(d, use.Container), node.Time, longest)
-		a.open[key] = began
-		events = append(events, began.event(gpu.EventAllocated, node.Time, began.use()))
+		opened.add(use, holdersLike(d, use.Container), node.Time, longest)
+		a.open[key] = opened
+		events = append(events, opened.event(gpu.EventAllocated, node.Time, opened.use()))
 	}
 	a.known.update(node, devices, func(d *gpu.Device) bool { return d.HoldersComplete })
 	return events

@@ -77,7 +77,8 @@ func TestAllocationBeforeTheFirstRead(t *testing.T) {
 	}, events[0].Use, "no counter was seen to increase")
 }
 
-// While it is not known who holds a device, nothing is released. What ended meanwhile has the end at which it was last seen.
+// While the holders of a device are unknown, no allocation is released. One that ended meanwhile has as its end the time at which it was
+// last seen.
 func TestUnknownHolders(t *testing.T) {
 	unknown := func(seconds int) *gpu.Node {
 		node := nodeOf(seconds, "GPU-1", "GPU-2")
@@ -115,7 +116,7 @@ func TestUnknownHolders(t *testing.T) {
 	}
 }
 
-// A device that is not in the node any more is nobody's: a MIG instance that was destroyed.
+// A device that is no longer in the node has no holder: a MIG instance that was destroyed.
 func TestAllocatedDeviceGoes(t *testing.T) {
 	c := allocationTracker()
 	c.Next(nodeOf(0, "GPU-1"))
@@ -237,7 +238,7 @@ func TestAllocationsAreRestored(t *testing.T) {
 		Energy: gpu.Some(150.0), MemoryPeak: gpu.Some(int64(100)), MemoryMean: gpu.Some(int64(100)),
 	}, events[0].Use)
 
-	// An hour later: what ended and what began meanwhile did so at an unknown time.
+	// An hour later: allocations that ended and started meanwhile did so at an unknown time.
 	events = started().Next(holding(nodeOf(3600, "GPU-1", "GPU-2"), "GPU-2", trainer("u", "a"), at(3600), 0, 0, 0))
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventAllocated}, kinds(events))
 	assert.Equal(t, at(20), events[0].Use.End)
@@ -271,7 +272,7 @@ func TestClockSetForward(t *testing.T) {
 	assert.Equal(t, gpu.Some(40.0), events[0].Use.GPUTime)
 }
 
-// A read that does not know the energy takes none of it away: the next one has it.
+// A read without the energy loses no energy: the next read includes it.
 func TestEnergyIsNotReadOnce(t *testing.T) {
 	c := allocationTracker()
 	c.Next(nodeOf(0, "GPU-1"))

@@ -40,7 +40,8 @@ func TestAllocationOfJob(t *testing.T) {
 	assert.Equal(t, gpu.Some(30.0), events[0].Use.GPUTime)
 }
 
-// The records of jobs agree with the metrics: whoever is allocated a device and was not has a record, and so has whoever is not any more.
+// The records of jobs agree with the metrics: each job that is newly allocated a device has a record, and so has each job that is not
+// allocated it any more.
 func TestRecordsOfJobsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	c := allocationTracker()

@@ -30,8 +30,8 @@ func (k processKey) compare(other processKey) int {
 	return cmp.Or(cmp.Compare(k.device, other.device), cmp.Compare(k.pid, other.pid))
 }
 
-// next returns an event for each process that has come or gone. The processes of the first node make no events. The processes
-// of a device that could not be read are assumed to go on.
+// next returns an event for each process that has started or exited. The processes of the first node produce no events. The processes of a
+// device that could not be read are assumed to go on.
 func (c *processes) next(
 	node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration, unreadable func(*Device, *Time) bool,
 ) []gpu.Event {
@@ -48,14 +48,14 @@ func (c *processes) next(
 			events = append(events, open.exited(node.Time, longest))
 			open = nil
 		}
-		began := open == nil
-		if began {
+		started := open == nil
+		if started {
 			open = &Process{PID: p.PID, Device: Device{ID: p.DeviceID, Vendor: node.Vendor}}
 			open.Start, open.StartKnown = node.Time.Round(0), c.known.knew(devices[p.DeviceID], node.Time, longest)
 		}
 		open.add(p, devices[p.DeviceID], since)
 		now[key] = open
-		if began && c.read {
+		if started && c.read {
 			events = append(events, open.event(gpu.EventProcessStarted, node.Time, open.use(), "uses the GPU"))
 		}
 	}
@@ -103,14 +103,14 @@ func (p *Process) add(now *gpu.Process, d *gpu.Device, since cadence.Span) {
 
 // busiest returns the fraction of the time in which the process ran anything, by its busiest task.
 func busiest(p *gpu.Process) gpu.Opt[float64] {
-	var most gpu.Opt[float64]
+	var highest gpu.Opt[float64]
 	for _, task := range p.Utilization {
 		if v, ok := task.Get(); ok {
-			so, _ := most.Get()
-			most = gpu.Some(min(max(so, v), 1))
+			soFar, _ := highest.Get()
+			highest = gpu.Some(min(max(soFar, v), 1))
 		}
 	}
-	return most
+	return highest
 }
 
 // exited returns the event of the end that a read has found.

@@ -106,7 +106,7 @@ func busyProcess(node *gpu.Node, busy float64, memory int64) *gpu.Node {
 	return node
 }
 
-// The use of a process is that of the reads that had it: 0.5 of 10 s and 0.25 of 10 s.
+// The use of a process is computed from the reads that had it: 0.5 of 10 s and 0.25 of 10 s.
 func TestUseOfAProcess(t *testing.T) {
 	c := processTracker()
 	c.Next(nodeOf(0, "GPU-1"))
@@ -123,7 +123,7 @@ func TestUseOfAProcess(t *testing.T) {
 	}, events[0].Use)
 }
 
-// A read stands for the time since the one before, unless that was too long ago or did not have the process.
+// A read counts for the time since the one before, unless that was too long ago or did not have the process.
 func TestUseOfAProcessOverAGap(t *testing.T) {
 	c := processTracker()
 	c.Next(nodeOf(0, "GPU-1"))

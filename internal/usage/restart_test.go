@@ -66,7 +66,8 @@ func TestRestartWhileADeviceCannotBeRead(t *testing.T) {
 	}
 }
 
-// A device that does not come back within a day was taken away; when its use ended is not known. So was a partition whose GPU was read.
+// A device that does not come back within a day was removed; the end of its use is unknown. So is the end of a partition whose GPU was
+// read.
 func TestDevicesThatDoNotComeBackAfterARestart(t *testing.T) {
 	start := func(parent string) *Tracker {
 		c := New(Options{Interval: interval, Allocations: true, Processes: true})

@@ -80,11 +80,11 @@ func (d *Device) setEvent(e *gpu.Event) {
 	e.DeviceID, e.Parent, e.Name, e.Model, e.Profile, e.Vendor = d.ID, d.Parent, d.Name, d.Model, d.Profile, d.Vendor
 }
 
-// use returns the time of an event that reports the beginning.
+// use returns the time of an event that reports the start.
 func (t *Time) use() *gpu.Use { return &gpu.Use{Start: t.Start, StartKnown: t.StartKnown} }
 
-// ended returns the time of an event that reports the end, which a read at this time has found. If the last read that had it is further
-// back than longest, the end is not known, and that read is the last that is known.
+// ended returns the time of an event that reports the end, found by a read at this time. If the last read that had it is further back than
+// longest, the end is unknown, and that read is the last known time.
 func (t *Time) ended(at time.Time, longest time.Duration) *gpu.Use {
 	u := t.use()
 	u.End, u.EndKnown = at, at.Sub(t.Seen) <= longest

@@ -18,8 +18,8 @@ type Total struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// add adds what a counter has increased by since the allocation was last seen, at before; zero: it was not. A counter that has started since
-// then has increased by all that it has.
+// add adds what a counter has increased by since the allocation was last seen, at before; zero if it was not seen. A counter that has
+// started since then has increased by its whole value.
 func (t *Total) add(c gpu.Counter[float64], before time.Time) {
 	value, ok := c.Get()
 	if !ok {

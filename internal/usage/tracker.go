@@ -26,7 +26,7 @@ type Tracker struct {
 	cadence     *cadence.Cadence
 	allocations allocations
 	processes   processes
-	// unseen are the devices, by hw.id, that an earlier process knew and no node of this one has had.
+	// unseen are the devices, by hw.id, that an earlier process knew and that no node of this process has had.
 	unseen map[string]bool
 }
 
@@ -63,7 +63,8 @@ func (t *Tracker) Next(node *gpu.Node) []gpu.Event {
 	return events
 }
 
-// unseenPeriod is how long the use of a device goes on that no node of this process has had. A GPU that has not come back by then was taken away.
+// unseenPeriod is how long the use of a device goes on without the device in a node of this process. A GPU that has not come back by then
+// was removed.
 const unseenPeriod = 24 * time.Hour
 
 // unreadable reports whether a device that is not in the node may still be there: the node could not be read, or nothing has shown the device
@@ -128,7 +129,7 @@ func (k knownAt) knew(d *gpu.Device, now time.Time, longest time.Duration) bool 
 	return ok && now.Sub(last) <= longest
 }
 
-// update takes a read: what is known now of each device. Devices that are not in the node are forgotten, if it was read.
+// update applies a read: what is known now of each device. Devices that are not in the node are forgotten, if it was read.
 func (k knownAt) update(node *gpu.Node, devices map[string]*gpu.Device, isKnown func(*gpu.Device) bool) {
 	if node.Failure == nil {
 		maps.DeleteFunc(k, func(id string, _ time.Time) bool { return devices[id] == nil })

@@ -19,8 +19,8 @@ const (
 	withoutDeadline = time.Second
 )
 
-// Isolation makes calls for processes one after the other and skips a process whose call does not return: the kernel reads some files of
-// a process under a lock that a hanging driver holds. Processes are too many for a Task each. The zero Isolation is ready for use.
+// Isolation makes calls for processes one after the other and skips a process whose call does not return: the kernel reads some files of a
+// process under a lock that a hanging driver holds. Processes are too many for a Task each. The zero Isolation is ready for use.
 type Isolation struct {
 	mu          sync.Mutex
 	outstanding map[int64]bool // processes with a call that has not returned

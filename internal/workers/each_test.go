@@ -18,7 +18,7 @@ func TestEach(t *testing.T) {
 		var b Isolation
 		hang := map[int64]chan struct{}{2: make(chan struct{}), 4: make(chan struct{})}
 		each := func(pids ...int64) (taken, left []int64, took time.Duration) {
-			began := time.Now()
+			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
 			left = Each(ctx, &b, pids, func(pid int64) int64 {
@@ -31,7 +31,7 @@ func TestEach(t *testing.T) {
 				taken = append(taken, pid)
 				return true
 			})
-			return taken, left, time.Since(began)
+			return taken, left, time.Since(start)
 		}
 		taken, left, took := each(1, 2, 3, 4, 5)
 		assert.Equal(t, []int64{1, 3, 5}, taken)

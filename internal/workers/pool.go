@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package workers runs calls into drivers that may never return, and survives those that do not.
+// Package workers runs calls into drivers that may never return, and survives calls that do not.
 //
 // A source has one Pool. Each thing that may hang on its own (a GPU, the driver as a whole, a scan of the PCI bus) has a Task, on which
 // at most one call is outstanding. A read calls Run with one Job for each task and looks at the outcomes:
@@ -16,7 +16,7 @@
 //
 // Each calls a function for many items, such as processes, that are too many for a Task each.
 //
-// The pool does not recover panics: only the owner of a task knows what a panic spoils, so the function of a Job recovers where the
+// The pool does not recover panics: only the owner of a task knows what a panic damages, so the function of a Job recovers if the
 // code that it calls may panic.
 package workers
 
@@ -27,8 +27,8 @@ import (
 	"time"
 )
 
-// patience is how long one goroutine runs all jobs before each job that waits gets a goroutine of its own. So a driver that answers
-// quickly costs one thread, and devices that are slow are asked side by side.
+// patience is how long one goroutine runs all jobs before each waiting job gets a goroutine of its own. So a driver that answers quickly
+// costs one thread, and slow devices are queried in parallel.
 const patience = time.Millisecond
 
 // hungAfter is how long a call has been outstanding before it counts as hung. It does not depend on the time of a Run, which may be
@@ -38,7 +38,7 @@ const hungAfter = 5 * time.Second
 
 // Pool runs the calls of one source. Run, Retire and Close are for one goroutine at a time. The zero Pool is ready for use.
 type Pool struct {
-	// HungAfter replaces, for tests, how long a call has been outstanding before it counts as hung; negative: it does at once.
+	// HungAfter replaces, for tests, how long a call has been outstanding before it counts as hung; negative means immediately.
 	HungAfter time.Duration
 
 	mu          sync.Mutex
@@ -52,7 +52,7 @@ type Pool struct {
 type Outcome int
 
 const (
-	// NotBegun means that Run returned before the job began, or that the task was retired. The task is free: it is not hung.
+	// NotBegun means that Run returned before the job started, or that the task was retired. The task is free: it is not hung.
 	NotBegun Outcome = iota
 	// Done means that the call returned in time.
 	Done
@@ -70,7 +70,7 @@ type Task struct {
 	// These are guarded by the pool's mutex.
 	busy    bool // queued or outstanding
 	outcome Outcome
-	began   time.Time // the last call
+	start   time.Time // the last call
 	retired bool
 }
 
@@ -87,7 +87,7 @@ func (p *Pool) NewTask(free func()) *Task {
 func (t *Task) Outcome() Outcome {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
-	if t.outcome == Hung && time.Since(t.began) < cmp.Or(t.pool.HungAfter, hungAfter) {
+	if t.outcome == Hung && time.Since(t.start) < cmp.Or(t.pool.HungAfter, hungAfter) {
 		return Late
 	}
 	return t.outcome
@@ -100,7 +100,7 @@ func (t *Task) Busy() bool {
 	return t.busy
 }
 
-// Retire frees what the task holds, immediately or when its outstanding call returns. No further job of it begins.
+// Retire frees what the task holds, immediately or when its outstanding call returns. No further job of it starts.
 func (t *Task) Retire() {
 	t.pool.mu.Lock()
 	t.retired = true
@@ -121,12 +121,12 @@ type Job struct {
 type round struct {
 	queue []Job // not begun
 	left  int   // not ended
-	over  bool  // Run has returned: outcomes stay as they are
+	ended bool  // Run has returned: outcomes stay as they are
 	done  chan struct{}
 }
 
-// Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has
-// not begun by then never does.
+// Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has not
+// started by then never starts.
 func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 	r := p.enqueue(ctx, jobs)
 	if r.left == 0 {
@@ -151,7 +151,7 @@ func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 				j.Task.busy = false
 			}
 			p.outstanding -= len(r.queue)
-			r.queue, r.over = nil, true
+			r.queue, r.ended = nil, true
 			p.mu.Unlock()
 			return
 		}
@@ -178,7 +178,7 @@ func (p *Pool) enqueue(ctx context.Context, jobs []Job) *round {
 	return r
 }
 
-// work runs jobs of a round until none waits.
+// work runs jobs of a round until none are left.
 func (p *Pool) work(r *round) {
 	for {
 		p.mu.Lock()
@@ -188,7 +188,7 @@ func (p *Pool) work(r *round) {
 		}
 		j := r.queue[0]
 		r.queue = r.queue[1:]
-		j.Task.outcome, j.Task.began = Hung, time.Now()
+		j.Task.outcome, j.Task.start = Hung, time.Now()
 		p.mu.Unlock()
 
 		j.Func()
@@ -200,7 +200,7 @@ func (p *Pool) work(r *round) {
 func (p *Pool) end(t *Task, r *round) {
 	p.mu.Lock()
 	t.busy = false
-	if !r.over {
+	if !r.ended {
 		t.outcome = Done
 	}
 	retired := t.retired
@@ -227,8 +227,8 @@ func (p *Pool) Outstanding() int {
 	return p.outstanding
 }
 
-// Close lets no further call begin, and runs free in a goroutine as soon as no call is outstanding. It does not wait. The channel is
-// closed when free has returned. Close must be called once.
+// Close prevents further calls, and runs free in a goroutine as soon as no call is outstanding. It does not wait. The channel is closed
+// when free has returned. Close must be called once.
 func (p *Pool) Close(free func()) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

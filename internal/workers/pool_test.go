@@ -99,17 +99,17 @@ func TestSlowDevicesAreAskedSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Pool
 		tasks := newTasks(&p, 100)
-		began := time.Now()
+		start := time.Now()
 		p.Run(within(t, 5*time.Second), jobs(tasks, func(int) { time.Sleep(time.Second) })...)
-		assert.LessOrEqual(t, time.Since(began), time.Second+patience)
+		assert.LessOrEqual(t, time.Since(start), time.Second+patience)
 		for _, task := range tasks {
 			assert.Equal(t, Done, task.Outcome())
 		}
 	})
 }
 
-// The worker that is held up by a job of the first round begins neither another of that round nor one of the next, and what it
-// ends late does not count as ended.
+// A worker that is delayed by a job of the first round starts neither another job of that round nor one of the next, and a job that it ends
+// late does not count as ended.
 func TestLateWorkerTakesUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Pool{HungAfter: -1}
@@ -216,12 +216,12 @@ func TestShutdownNeverWaits(t *testing.T) {
 		hang := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
-		began := time.Now()
+		start := time.Now()
 		p.Run(ctx, Job{task, func() { <-hang }})
 		done := p.Close(func() { <-hang }) // nvmlShutdown may hang, too
 		p.Run(t.Context(), Job{task, func() {}}, Job{other, func() { t.Error("begins after Close") }})
 		assert.Equal(t, NotBegun, other.Outcome())
-		assert.Zero(t, time.Since(began))
+		assert.Zero(t, time.Since(start))
 		close(hang)
 		<-done
 	})

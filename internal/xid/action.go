@@ -3,8 +3,6 @@
 
 package xid
 
-import "strings"
-
 // Action is what to do first.
 type Action struct {
 	Name   string // hw.gpu.recommended_action
@@ -42,30 +40,10 @@ var requests = []struct {
 }{
 	{"Node Reboot Required", Action{"restart_bm", "restart the node when its work allows it"}},
 	{"GPU Reset Required", Action{"reset_gpu", "reset the GPU when its work allows it"}},
-	{"Drain and Reset", Action{"drain_and_reset", "let its work end, then reset the GPU"}},
+	{"Drain and Reset", drainAndReset},
 }
 
-// Request returns the words of the driver's text that ask for an action, and the action, if the catalogue says that nothing needs to be done.
-func (e Entry) Request(text string) (words string, action Action) {
-	if e.Action != actions["IGNORE"] {
-		return "", Action{}
-	}
-	text = strings.ToLower(text)
-	for _, request := range requests {
-		if strings.Contains(text, strings.ToLower(request.words)) {
-			return request.words, request.action
-		}
-	}
-	return "", Action{}
-}
-
-// ActionFor returns what to do first about an XID with a text of the driver's.
-func (e Entry) ActionFor(text string) Action {
-	if words, action := e.Request(text); words != "" {
-		return action
-	}
-	return e.Action
-}
+var drainAndReset = Action{"drain_and_reset", "let its work end, then reset the GPU"}
 
 // actionOf returns the action of a code and NVIDIA's resolution bucket.
 func actionOf(code int64, bucket string) Action {

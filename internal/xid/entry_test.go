@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // lines reads the catalogue as a whole.
@@ -22,14 +24,14 @@ func lines(t *testing.T) [][]string {
 	r.Comment = '#'
 	all, err := r.ReadAll()
 	require.NoError(t, err)
-	require.Equal(t, []string{"code", "name", "bucket", "severity", "follows", "meaning"}, all[0])
+	require.Equal(t, []string{"code", "name", "bucket", "severity", "cause", "follows", "meaning"}, all[0])
 	return all[1:]
 }
 
 // Each line is complete, and Lookup finds it.
 func TestCatalogue(t *testing.T) {
 	name := regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
-	last, codes := int64(0), []string{}
+	last, codes, entries := int64(0), []string{}, []Entry{}
 	for _, line := range lines(t) {
 		codes = append(codes, line[0])
 		code, err := strconv.ParseInt(line[0], 10, 64)
@@ -41,21 +43,24 @@ func TestCatalogue(t *testing.T) {
 			assert.Contains(t, actions, bucket, "%d", code)
 		}
 		assert.Contains(t, severities, line[3], "%d", code)
-		assert.NotEmpty(t, line[5], "%d", code)
-		assert.NotRegexp(t, `\.$|^[A-Z][a-z]`, line[5], "%d: it stands within a sentence", code)
+		assert.Contains(t, causes, line[4], "%d", code)
+		assert.NotEmpty(t, line[6], "%d", code)
+		assert.NotRegexp(t, `\.$|^[A-Z][a-z]`, line[6], "%d: it stands within a sentence", code)
 		e, ok := Lookup(code)
 		require.True(t, ok, "%d", code)
 		assert.Equal(t, Entry{
-			Code: code, Name: line[1], Meaning: line[5], Severity: severities[line[3]], Action: actionOf(code, line[2]), follows: line[4],
+			Code: code, Name: line[1], Meaning: line[6], Severity: severities[line[3]], Cause: causes[line[4]], Action: actionOf(code, line[2]), follows: line[5],
 		}, e)
+		entries = append(entries, e)
 	}
 	for _, line := range lines(t) {
-		for earlier := range strings.FieldsSeq(line[4]) {
+		for earlier := range strings.FieldsSeq(line[5]) {
 			assert.True(t, earlier == followsAny || slices.Contains(codes, earlier), "%s follows %s", line[0], earlier)
 			assert.NotEqual(t, line[0], earlier)
 		}
 	}
 	assert.GreaterOrEqual(t, len(codes), 150)
+	assert.Equal(t, entries, Entries())
 }
 
 // What people act on, by hand.
@@ -95,7 +100,7 @@ func TestLookup(t *testing.T) {
 }
 
 // What the driver asks for counts more than that nothing needs to be done, and less than any other action.
-func TestActionFor(t *testing.T) {
+func TestActionOfText(t *testing.T) {
 	for _, test := range []struct {
 		code int64
 		text string
@@ -106,17 +111,74 @@ func TestActionFor(t *testing.T) {
 		{161, "GPU Reset Required", "reset_gpu"},
 		{92, "Drain and Reset", "drain_and_reset"},
 		{63, "Row Remapper: New row marked for remapping, reset gpu to activate.", "reset_gpu"},
-		{154, "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)", "follow_recovery_action"},
 		{13, "Node Reboot Required", "restart_app"},
 		{16, "Node Reboot Required", ""},
 	} {
 		e, ok := Lookup(test.code)
 		require.True(t, ok, "%d", test.code)
-		assert.Equal(t, test.want, e.ActionFor(test.text).Name, "%d %s", test.code, test.text)
+		assert.Equal(t, test.want, e.Read(test.text).Action.Name, "%d %s", test.code, test.text)
 	}
 }
 
-// The severity is that of the bucket, but for the codes of this list.
+// The driver's text decides on a fatal error of a link, and on what the driver asks for now.
+func TestRead(t *testing.T) {
+	read := func(code int64, text string) Reading {
+		e, ok := Lookup(code)
+		require.True(t, ok)
+		r := e.Read(text)
+		again := e.Read(r.Words)
+		require.Equal(t, r, again, "the words alone say the same")
+		return r
+	}
+	workflow := actions["WORKFLOW_NVLINK5_ERR"]
+	for text, want := range map[string]Reading{
+		"RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x040868e2 0x00000000)": {
+			SeverityWarning, workflow, "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03", gpu.Some[int64](3), gpu.Some(false), gpu.Some(false), gpu.Opt[gpu.RecoveryAction]{}, "",
+		},
+		"NETIR_LINK_EVT  Fatal   XC0 i0 Link 01 (0x1)": {
+			SeverityError, workflow, "NETIR_LINK_EVT  Fatal   XC0 i0 Link 01", gpu.Some[int64](1), gpu.Some(true), gpu.Some(false), gpu.Opt[gpu.RecoveryAction]{}, "",
+		},
+		"NETIR_LINK_EVT  Fatal   XC0 i1 Link 17 (0x1)": {
+			SeverityError, workflow, "NETIR_LINK_EVT  Fatal   XC0 i1 Link 17", gpu.Some[int64](17), gpu.Some(true), gpu.Some(true), gpu.Opt[gpu.RecoveryAction]{}, "",
+		},
+		"NETIR_BER_EVENT Nonfatal XC0 i0 Link -1 (0x1)": {
+			SeverityWarning, workflow, "NETIR_BER_EVENT Nonfatal XC0 i0 Link -1", gpu.Opt[int64]{}, gpu.Some(false), gpu.Some(false), gpu.Opt[gpu.RecoveryAction]{}, "",
+		},
+		"Fatal, in other words": {Severity: SeverityError, Action: workflow},
+		"":                      {Severity: SeverityError, Action: workflow},
+	} {
+		assert.Equal(t, want, read(149, text), text)
+	}
+	e, _ := Lookup(79)
+	assert.Equal(t, Reading{Severity: SeverityFatal, Action: e.Action}, e.Read("NETIR_LINK_EVT Nonfatal XC0 i0 Link 01"), "of 144 to 150 only")
+
+	const changed = "GPU recovery action changed from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)"
+	for text, want := range map[string]Reading{
+		changed: {
+			Severity: SeverityError, Action: actions["RESET_GPU"], Words: "to 0x1 (GPU Reset Required)", Recovery: gpu.Some(gpu.RecoveryReset),
+		},
+		"changed from 0x0 (None) to 0x2 (Node Reboot Required)": {
+			Severity: SeverityFatal, Action: actions["RESTART_BM"], Words: "to 0x2 (Node Reboot Required)", Recovery: gpu.Some(gpu.RecoveryReboot),
+		},
+		"changed from 0x0 (None) to 0x3 (Drain P2P)": {
+			Severity: SeverityWarning, Action: actions["XID_154"], Words: "to 0x3 (Drain P2P)", Recovery: gpu.Some(gpu.RecoveryDrainP2P),
+		},
+		"changed from 0x0 (None) to 0x4 (Drain and Reset)": {
+			Severity: SeverityWarning, Action: drainAndReset, Words: "to 0x4 (Drain and Reset)", Recovery: gpu.Some(gpu.RecoveryDrainAndReset),
+		},
+		"changed from 0x1 (GPU Reset Required) to 0x0 (None)": {
+			Severity: SeverityInfo, Action: actions["IGNORE"], Words: "to 0x0 (None)", Recovery: gpu.Some(gpu.RecoveryNone),
+		},
+		"changed from 0x0 (None) to 0x9 (Restart VM)": {
+			Severity: SeverityWarning, Action: actions["XID_154"], Words: "to 0x9 (Restart VM)", Recovery: gpu.Some(gpu.RecoveryOther), RecoveryWord: "Restart VM",
+		},
+		"": {Severity: SeverityInfo, Action: actions["XID_154"]},
+	} {
+		assert.Equal(t, want, read(154, text), text)
+	}
+}
+
+// The severity is the severity of the bucket, except for the codes of this list.
 func TestSeverities(t *testing.T) {
 	ofBucket := map[string]Severity{
 		"IGNORE": SeverityWarning, "RESTART_APP": SeverityWarning, "CONTACT_SUPPORT": SeverityWarning, "RESTART_BM": SeverityFatal,
@@ -136,6 +198,21 @@ func TestSeverities(t *testing.T) {
 		}
 		assert.Equal(t, want, severities[line[3]], line[0])
 	}
+}
+
+// What programs cause themselves needs no reset and no repair.
+func TestCauses(t *testing.T) {
+	of := map[Cause][]int64{}
+	for _, e := range Entries() {
+		of[e.Cause] = append(of[e.Cause], e.Code)
+		if e.Cause == CauseProgram {
+			assert.Equal(t, SeverityWarning, e.Severity, "%d", e.Code)
+			assert.Contains(t, []string{"restart_app", "ignore"}, e.Action.Name, "%d", e.Code)
+		}
+	}
+	assert.Equal(t, []int64{14, 106, 107}, of[CauseTest])
+	assert.Subset(t, of[CauseProgram], []int64{11, 13, 31, 43, 68, 69, 83, 137})
+	assert.Subset(t, of[CauseOther], []int64{8, 32, 45, 48, 63, 74, 79, 80, 92, 94, 109, 162})
 }
 
 // What follows from what, and what does not.

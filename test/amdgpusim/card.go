@@ -59,7 +59,7 @@ func (t *Tree) card(c *Card) {
 	}
 }
 
-// badPages writes the list of the bad pages, which is empty where there is none.
+// badPages writes the list of the bad pages, which is empty if there are no bad pages.
 func (t *Tree) badPages(c *Card) {
 	if c.BadPages == None {
 		return
@@ -156,7 +156,7 @@ func (t *Tree) readings(dir string, c *Card) {
 	t.write(dir+"/power_dpm_force_performance_level", "auto\n")
 }
 
-// linkToHost returns the link that the firmware reports: that of the board, whose switch has AMD's ids.
+// linkToHost returns the link that the firmware reports: the link of the board, whose switch has AMD's ids.
 func (c *Card) linkToHost() (speed string, width int) {
 	for _, b := range c.Behind {
 		if b.Vendor == 0x1002 {

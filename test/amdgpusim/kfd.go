@@ -94,7 +94,7 @@ func (t *Tree) kfdNode(n int, c *Card, i int) {
 		"min_latency 0\nmax_latency 0\nmin_bandwidth 0\nmax_bandwidth 0\nrecommended_transfer_size 0\nrecommended_sdma_engine_id_mask 0\nflags 1\n", n))
 }
 
-// location returns bus<<8 | device<<3 | function, and the number of the partition in the highest four bits where there are several.
+// location returns bus<<8 | device<<3 | function, and the number of the partition in the highest four bits if there are several.
 func (c *Card) location(i int) uint64 {
 	var domain, bus, device, function uint64
 	_, _ = fmt.Sscanf(c.Address, "%x:%x:%x.%x", &domain, &bus, &device, &function)

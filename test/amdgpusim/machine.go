@@ -9,7 +9,7 @@ const None = -1
 // Machine is a computer with AMD GPUs.
 type Machine struct {
 	Name      string
-	Driver    string // version of AMD's own driver; empty: the kernel's, which has none
+	Driver    string // version of AMD's own driver; empty for the kernel's driver, which has no version
 	Kernel    string // release of the kernel
 	Cards     []*Card
 	Others    []PCIFunction // on the bus, without the amdgpu driver
@@ -121,7 +121,7 @@ type Process struct {
 // File is an open file of a process.
 type File struct {
 	FD     int
-	Target string // where its link leads: /dev/dri/renderD128
+	Target string // the target of its link: /dev/dri/renderD128
 	Client *Client
 }
 

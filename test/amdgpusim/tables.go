@@ -9,7 +9,7 @@ import (
 	"reflect"
 )
 
-// Header begins every gpu_metrics table. The size is filled in when the table is written.
+// Header is at the start of every gpu_metrics table. The size is filled in when the table is written.
 type Header struct {
 	Size            uint16
 	Format, Content uint8

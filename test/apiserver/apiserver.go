@@ -25,8 +25,9 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// Start starts an etcd and a kube-apiserver from E2E_CACHE, else from .tools/kubernetes, until the test ends, and returns the administrator's access.
-// It skips the test where test/kubernetes/build.sh has not built them. The package of the test is two folders below the root.
+// Start starts an etcd and a kube-apiserver from E2E_CACHE, else from .tools/kubernetes, until the test ends, and returns the
+// administrator's access. It skips the test if test/kubernetes/build.sh has not built them. The package of the test is two directories
+// below the root.
 func Start(t *testing.T) *rest.Config {
 	t.Helper()
 	cache := os.Getenv("E2E_CACHE")

@@ -33,7 +33,7 @@ import (
 // patience is the limit for what normally takes seconds.
 const patience = 3 * time.Minute
 
-// namespace is that of all pods.
+// namespace is the namespace of all pods.
 const namespace = "team"
 
 // cluster is a real API server, a collector with storage that follows its pods, and a backend that is away at times.
@@ -153,7 +153,7 @@ func (c *cluster) eventually(what string, is func() bool) {
 	require.Eventually(c.t, is, patience, 50*time.Millisecond, what)
 }
 
-// own returns the sum of a metric of the collector itself; false where it does not answer yet, or has no such metric.
+// own returns the sum of a metric of the collector itself; false if it does not answer yet, or has no such metric.
 func (c *cluster) own(metric string) (sum int, ok bool) {
 	code, body, err := harness.Get(c.t.Context(), c.page)
 	if err != nil || code != http.StatusOK {

@@ -161,7 +161,7 @@ func TestPodsOutliveKills(t *testing.T) {
 	}
 	k.start()
 	k.read()
-	began := time.Now()
+	startedAt := time.Now()
 	for range kills {
 		k.away.Store(k.random.IntN(2) == 0)
 		for range k.random.IntN(8) {
@@ -185,7 +185,7 @@ func TestPodsOutliveKills(t *testing.T) {
 			assert.GreaterOrEqual(t, len(k.arrived()), len(before)+waits-lastMessage(before), "what waited, but for a message that had arrived")
 		}
 	}
-	t.Logf("%d kills in %s", kills, time.Since(began).Round(time.Second))
+	t.Logf("%d kills in %s", kills, time.Since(startedAt).Round(time.Second))
 	k.away.Store(false)
 	k.eventually("all that can be known arrives", k.settled)
 	k.read()

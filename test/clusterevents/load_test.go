@@ -31,8 +31,8 @@ func loadOf(t *testing.T) (l load) {
 	return l
 }
 
-// mostGrowth is how much more memory the last third of the time may need than the first.
-const mostGrowth = 32 << 20
+// maxGrowth is how much more memory the last third of the time may need than the first.
+const maxGrowth = 32 << 20
 
 // memory is what a collector needed.
 type memory struct{ samples []int64 }
@@ -55,25 +55,25 @@ func most(samples []int64) (m int64) {
 func TestManyPods(t *testing.T) {
 	l := loadOf(t)
 	c := newCluster(t, 10*time.Second)
-	began := time.Now()
+	startedAt := time.Now()
 	c.inParallel(l.atStart, func(i int) {
 		name := fmt.Sprint("there-", i)
 		c.create(name, fmt.Sprint("job-", i%100))
 		c.bind(name)
 	})
-	t.Logf("%d pods made in %s", l.atStart, time.Since(began).Round(time.Second))
-	began = time.Now()
+	t.Logf("%d pods made in %s", l.atStart, time.Since(startedAt).Round(time.Second))
+	startedAt = time.Now()
 	c.start()
 	c.eventually("all pods that are there", func() bool { return c.count("k8s.pod.gpu.scheduled") == l.atStart })
-	t.Logf("%d pods at the start: all records after %s", l.atStart, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("%d pods at the start: all records after %s", l.atStart, time.Since(startedAt).Round(100*time.Millisecond))
 
 	var m memory
-	began = time.Now()
+	startedAt = time.Now()
 	total := l.perMinute * l.seconds / 60
 	every := time.Minute / time.Duration(l.perMinute)
 	var living sync.WaitGroup
 	for i := range total {
-		if wait := time.Until(began.Add(time.Duration(i) * every)); wait > 0 {
+		if wait := time.Until(startedAt.Add(time.Duration(i) * every)); wait > 0 {
 			time.Sleep(wait)
 		}
 		living.Go(func() { c.live(fmt.Sprint("pod-", i)) })
@@ -82,7 +82,7 @@ func TestManyPods(t *testing.T) {
 		}
 	}
 	living.Wait()
-	took := time.Since(began)
+	took := time.Since(startedAt)
 	c.eventually("all ends", func() bool { return c.count("k8s.pod.gpu.deleted") == total })
 	m.sample(t, c.process.PID())
 	highest, err := harness.HighestMemory(c.process.PID())
@@ -96,7 +96,7 @@ func TestManyPods(t *testing.T) {
 	first, last := most(m.samples[:third]), most(m.samples[len(m.samples)-third:])
 	t.Logf("%d pods came and went in %s; anonymous memory %d MiB at most in the first third, %d MiB in the last; %d MiB resident at most; %s of CPU",
 		total, took.Round(time.Second), first>>20, last>>20, highest>>20, cpu.Round(time.Second))
-	assert.Less(t, last, first+mostGrowth)
+	assert.Less(t, last, first+maxGrowth)
 
 	_, _, err = c.process.Interrupt(patience)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// The agent as its manifest runs it, user 0 without any capability: it can read the kubelet's socket, in a folder of root:root 0750, and
+// The agent as its manifest runs it, user 0 without any capability: it can read the kubelet's socket, in a directory of root:root 0750, and
 // the control groups of other users' processes.
 func TestAgentNeedsNoCapability(t *testing.T) {
 	t.Parallel()

@@ -72,17 +72,17 @@ func (n *alertingNode) fires(want ...string) {
 	n.t.Helper()
 	want = slices.Sorted(slices.Values(want))
 	for _, address := range n.prometheus {
-		for began := time.Now(); ; time.Sleep(tick) {
+		for startedAt := time.Now(); ; time.Sleep(tick) {
 			got := n.alerts(address, `ALERTS{alertstate="firing"}`, time.Now())
 			if slices.Equal(got, want) {
 				break
 			}
-			require.Less(n.t, time.Since(began), patience, "%s: want %v, have %v", n.name, want, got)
+			require.Less(n.t, time.Since(startedAt), patience, "%s: want %v, have %v", n.name, want, got)
 		}
 	}
 }
 
-// alerts returns those of the node among the alerts that a query has at a time, with the name of the GPU where they have one.
+// alerts returns the alerts of a query at a time that concern the node, with the name of the GPU if they have one.
 func (n *alertingNode) alerts(address, query string, at time.Time) []string {
 	n.t.Helper()
 	all := map[string]bool{}
@@ -113,7 +113,7 @@ func evaluated(t *testing.T, address string, since time.Time) {
 			Data struct {
 				Groups []struct {
 					Interval       float64   `json:"interval"`
-					LastEvaluation time.Time `json:"lastEvaluation"` // its begin; it is for that time, or less than the interval before
+					LastEvaluation time.Time `json:"lastEvaluation"` // the start of the evaluation; it is for that time, or less than the interval before
 				} `json:"groups"`
 			} `json:"data"`
 		}

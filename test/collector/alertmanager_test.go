@@ -122,8 +122,8 @@ func startAlertmanager(t *testing.T, url string) (address string) {
 	return address
 }
 
-// alertmanager returns the command that starts Debian's Alertmanager. It reads its templates from /usr/share; where the package is unpacked and not
-// installed they are put there in a mount namespace of its own.
+// alertmanager returns the command that starts Debian's Alertmanager. It reads its templates from /usr/share; if the package is unpacked
+// and not installed they are put there in a mount namespace of its own.
 func alertmanager(t *testing.T) []string {
 	t.Helper()
 	binary := tool(t, "prometheus-alertmanager")

@@ -67,7 +67,7 @@ func (a *authority) pair(t *testing.T, serial int64) tls.Certificate {
 	return pair
 }
 
-// writePair issues a certificate into the files tls.crt and tls.key of a folder, which it replaces.
+// writePair issues a certificate into the files tls.crt and tls.key of a directory, which it replaces.
 func (a *authority) writePair(t *testing.T, dir string, serial int64) {
 	t.Helper()
 	cert, key := a.issue(t, serial)
@@ -75,7 +75,7 @@ func (a *authority) writePair(t *testing.T, dir string, serial int64) {
 	replaceFile(t, filepath.Join(dir, "tls.key"), key)
 }
 
-// trust writes the certificates of authorities into the file ca.crt of a folder, which it replaces, and returns its path.
+// trust writes the certificates of authorities into the file ca.crt of a directory, which it replaces, and returns its path.
 func trust(t *testing.T, dir string, authorities ...*authority) string {
 	t.Helper()
 	var all []byte
@@ -87,7 +87,7 @@ func trust(t *testing.T, dir string, authorities ...*authority) string {
 	return path
 }
 
-// replaceFile replaces a file at once, so that nobody reads half of it.
+// replaceFile replaces a file atomically, so that no reader sees half of it.
 func replaceFile(t *testing.T, path string, content []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", content, 0o600))

@@ -74,7 +74,7 @@ const (
 	shareAll           = 100 * (usedProd + 8*usedMI300X) / (8*h100 + 8*mi300x)
 	idle               = 0.1 + 1 + 0.6 + 0.8          // training, notebook, the two servers; none on the instance
 	wattsPods          = 600 + 70 + 400 + 150         // training, notebook, servers, stowaway
-	wattsDaemon        = 0.2 * 150                    // of a GPU that nobody holds
+	wattsDaemon        = 0.2 * 150                    // of an unallocated GPU
 	memoryPods         = (40 + 10 + 8 + 16 + 4) << 30 // of containers
 	hour, kWh          = 3600, 3.6e6                  // in s, in J
 )
@@ -92,7 +92,7 @@ var (
 	notebooks     = inML + `, k8s_workload_kind="StatefulSet", k8s_workload_name="notebook"`
 )
 
-// ofGPUs are numbers of the GPUs of node-a, by number; those of more are of its instances.
+// ofGPUs are numbers of the GPUs of node-a, by number; more has the numbers of its instances.
 func ofGPUs(values map[int]float64, more map[string]float64, labels string) calculation {
 	all := map[string]float64{}
 	for i, value := range values {
@@ -122,7 +122,7 @@ func ofMI300Xs(value float64) calculation {
 	return by(all)
 }
 
-// calculations are the answers by dashboard, panel, query where there are several, and choice of variables.
+// calculations are the answers by dashboard, panel, query if there are several, and choice of variables.
 var calculations = map[string]calculation{
 	"gpureceiver-fleet: GPUs":                      one(16),
 	"gpureceiver-fleet: GPUs (prod)":               one(8),

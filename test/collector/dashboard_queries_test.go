@@ -58,7 +58,7 @@ func dashboards(t *testing.T) (all []dashboard) {
 	return all
 }
 
-// selected replaces the variables of a dashboard: those that are not chosen have all values. Ranges are those of a test.
+// selected replaces the variables of a dashboard: variables without a choice have all values. The ranges are for tests.
 func selected(expression string, chosen map[string]string) string {
 	return regexp.MustCompile(`\$([a-z_]+)`).ReplaceAllStringFunc(expression, func(name string) string {
 		name = name[1:]
@@ -120,7 +120,7 @@ func someNumbers(t *testing.T, what string, answer func() map[string]float64) {
 func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
 	t.Helper()
 	got := answer()
-	for began := time.Now(); !want.same(got) && time.Since(began) < patience; got = answer() {
+	for start := time.Now(); !want.same(got) && time.Since(start) < patience; got = answer() {
 		time.Sleep(tick)
 	}
 	assert.Len(t, got, len(want.values), "%s: %v", what, got)

@@ -196,7 +196,7 @@ func testVariables(t *testing.T, address string) {
 	}
 }
 
-// What a panel needs from an agent or another collector is said where it is empty.
+// An empty panel says what it needs from an agent or another collector.
 func TestDashboardsSayWhatTheyNeed(t *testing.T) {
 	t.Parallel()
 	for metrics, words := range map[string]string{

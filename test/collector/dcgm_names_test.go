@@ -31,7 +31,8 @@ func TestDCGMNamesAreValid(t *testing.T) {
 	}
 }
 
-// dcgmScenario has values of all GPUs in addition to those of workloadScenario. All are constant, so that both metrics endpoints have the same values.
+// dcgmScenario adds values of all GPUs to the values of workloadScenario. All are constant, so that both metrics endpoints have the same
+// values.
 const dcgmScenario = `
 [gpu *]
 energy = 5000
@@ -111,7 +112,7 @@ func eight(values ...float64) map[string]float64 {
 	return found
 }
 
-// NVIDIA's dashboard shows the right numbers with the endpoint that has dcgm-exporter's names, and the pods that hold GPUs.
+// NVIDIA's dashboard shows the correct numbers with the endpoint that has dcgm-exporter's names, and the pods that hold GPUs.
 func TestDCGMDashboard(t *testing.T) {
 	t.Parallel()
 	n, prometheus := dcgmNode(t)
@@ -180,12 +181,12 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 // agree waits until two results are the same and not empty, and otherwise shows how they differ.
 func agree(t *testing.T, what string, results func() (want, got map[string]float64)) {
 	t.Helper()
-	for began := time.Now(); ; time.Sleep(tick) {
+	for startedAt := time.Now(); ; time.Sleep(tick) {
 		want, got := results()
 		if len(got) > 0 && assert.ObjectsAreEqual(want, got) {
 			return
 		}
-		if time.Since(began) > patience {
+		if time.Since(startedAt) > patience {
 			assert.NotEmpty(t, got, what)
 			assert.Equal(t, want, got, what)
 			return

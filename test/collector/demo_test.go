@@ -49,7 +49,7 @@ func newDemo(t *testing.T, example string) *demo {
 	return d
 }
 
-// shippedAt returns a shipped configuration with other endpoints. Each stands in it once.
+// shippedAt returns a shipped configuration with other endpoints. It contains each of them once.
 func shippedAt(t *testing.T, example string, endpoints map[string]string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), "config", example))
@@ -172,7 +172,8 @@ func sameValue(points harness.Points, page []harness.Series, metric string) bool
 	return true
 }
 
-// otelgpu shows one line for each GPU, says that they are simulated, and where the page is. Ctrl-C ends it, and the collector with it.
+// otelgpu shows one line for each GPU, says that they are simulated, and prints the address of the page. Ctrl-C ends it, and the collector
+// with it.
 func TestDemoShown(t *testing.T) {
 	t.Parallel()
 	d := newDemo(t, "demo.yaml")

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commands of docs/operate/backends.md that start the collector are right as they are typed: `otelcol-gpu validate` takes their arguments and variables.
-// Those that configure Prometheus on a machine run as well, into a folder in place of /etc/prometheus.
+// The commands of docs/operate/backends.md that start the collector are correct as written: `otelcol-gpu validate` accepts their arguments
+// and variables. The commands that configure Prometheus on a machine are also run, with a directory instead of /etc/prometheus.
 func TestDocumentedBackends(t *testing.T) {
 	t.Parallel()
 	collector := binary(t)

@@ -18,7 +18,7 @@ import (
 // alertedGPU is the GPU in the first steps of docs/operate/alerts.md.
 const alertedGPU = "GPU-11111111-2222-3333-4444-555555555555"
 
-// firstSteps are the queries of the first steps, in order: which GPU of workloadScenario each is asked for, and what it answers by a label.
+// firstSteps are the queries of the first steps, in order: the GPU of workloadScenario that each is about, and the answer by a label.
 var firstSteps = []struct {
 	gpu    int
 	label  string

@@ -23,8 +23,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// expectations are the answers to the queries of docs/operate/queries.md, by their headings: values by the label that distinguishes the series. The
-// rates are those of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
+// expectations are the answers to the queries of docs/operate/queries.md, by their headings: values by the label that distinguishes the
+// series. The rates are the rates of workloadScenario: training is busy 90 % of the time, the servers 40 and 20 %.
 var expectations = map[string]struct {
 	label  string
 	values map[string]float64
@@ -81,7 +81,7 @@ var expectations = map[string]struct {
 // whenLost are the answers once a GPU is lost.
 var whenLost = map[string]string{"GPUs that have failed": "nvidia7", "Why they have failed": "nvidia7"}
 
-// queries are those of docs/operate/queries.md, by their headings.
+// queries are the queries of docs/operate/queries.md, by their headings.
 func queries(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "queries.md"))
@@ -105,8 +105,8 @@ func queries(t *testing.T) map[string]string {
 // to 5 %.
 var ranges = regexp.MustCompile(`\[(5m|1h|1d)\]`)
 
-// Every query of the documentation gives the right answer on a real Prometheus, which scrapes an agent and the reader of
-// the cluster's API, both with the shipped configurations, and evaluates the shipped rules. So it does where these send by OTLP.
+// Every query of the documentation gives the correct answer on a real Prometheus, which scrapes an agent and the reader of the cluster's
+// API, both with the shipped configurations, and evaluates the shipped rules. The answers are the same if these send over OTLP.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")

@@ -45,7 +45,7 @@ func install(t *testing.T, from, to string) {
 	require.NoError(t, os.Rename(to+".new", to))
 }
 
-// A machine without a driver, or with another file in its place: one log line names what was tried and the remedy, the GPUs on the bus are
+// A machine without a driver, or with another file instead of it: one log line names what was tried and the remedy, the GPUs on the bus are
 // counted, and when the driver is installed there is data.
 func TestDriverComesLater(t *testing.T) {
 	t.Parallel()

@@ -169,8 +169,8 @@ func ownerOf(labels map[string]string) string {
 		labels["k8s_container_name"] + labels["process_pid"] + " " + labels["hw_id"])
 }
 
-// TestEndedProcessesInPrometheus: the series of processes that end, and those of a GPU that is lost, leave the endpoint with the read that
-// no longer has them. The fault of a GPU that comes back is 0.
+// TestEndedProcessesInPrometheus: the series of processes that end and of a GPU that is lost leave the endpoint with the read that no
+// longer has them. The fault of a GPU that comes back is 0.
 func TestEndedProcessesInPrometheus(t *testing.T) {
 	t.Parallel()
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"

@@ -216,7 +216,7 @@ func (k *killed) raise() {
 	k.apply(k.number)
 }
 
-// waiting returns the number of records that wait in the collector; -1 where it does not answer yet.
+// waiting returns the number of records that are queued in the collector; -1 if it does not answer yet.
 func (k *killed) waiting() int {
 	code, body, err := harness.Get(k.t.Context(), k.page)
 	if err != nil || code != http.StatusOK {
@@ -391,11 +391,11 @@ func (k *killed) check() {
 
 // checkUse checks the sums of a process or an allocation that has ended.
 func (k *killed) checkUse(record plog.LogRecord) {
-	began, err := time.Parse(time.RFC3339Nano, text(record, "hw.gpu.use.start_time"))
+	startedAt, err := time.Parse(time.RFC3339Nano, text(record, "hw.gpu.use.start_time"))
 	require.NoError(k.t, err)
 	ended, err := time.Parse(time.RFC3339Nano, text(record, "hw.gpu.use.end_time"))
 	require.NoError(k.t, err)
-	lasted := ended.Sub(began).Seconds()
+	lasted := ended.Sub(startedAt).Seconds()
 	assert.GreaterOrEqual(k.t, lasted, 0.0)
 	const rounding = 0.01
 	for _, seconds := range []float64{
@@ -481,7 +481,7 @@ func TestEventsOutliveKills(t *testing.T) {
 	k.allocate(0)
 	k.apply(0)
 	k.read()
-	for began := time.Now(); time.Since(began) < duration; {
+	for startedAt := time.Now(); time.Since(startedAt) < duration; {
 		k.away.Store(k.random.IntN(2) == 0)
 		for range k.random.IntN(8) {
 			k.change(true)
@@ -509,7 +509,7 @@ func TestEventsOutliveKills(t *testing.T) {
 	k.check()
 }
 
-// read waits for two messages of metrics: the second one's read began after the call.
+// read waits for two messages of metrics: the second one's read started after the call.
 func (k *killed) read() { k.scrapes(2) }
 
 // lastMessage returns the number of records of the last message that arrived: those that were observed together.

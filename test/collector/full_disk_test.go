@@ -30,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast") // not the queue fills the disk: it has a limit of its own
 	require.NoError(t, os.WriteFile(ballast, make([]byte, 63<<20), 0o600))
 	d := prepareDelivery(t, filepath.Join(disk, "storage"))
-	d.start() // nobody listens
+	d.start() // no server listens
 	eventually(t, patience, "it is ready", func() bool { return strings.Contains(d.process.Output(), "Everything is ready") })
 
 	dropped := func() float64 {

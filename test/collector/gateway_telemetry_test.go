@@ -24,7 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// A gateway's own telemetry arrives at its backend, with the headers that the backend requires. It has TLS where the data have it.
+// A gateway's own telemetry arrives at its backend, with the headers that the backend requires. It has TLS if the data has it.
 func TestGatewayTelemetryByOTLP(t *testing.T) {
 	t.Parallel()
 	for name, encrypted := range map[string]bool{"without TLS": false, "TLS": true} {

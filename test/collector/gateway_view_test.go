@@ -26,7 +26,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// startGateway starts the shipped gateway, and returns its addresses for OTLP over gRPC and HTTP and that of the page.
+// startGateway starts the shipped gateway, and returns its addresses for OTLP over gRPC and HTTP and the address of the page.
 func startGateway(t *testing.T, backend string) (overGRPC, overHTTP, shown string, gateway *harness.Process) {
 	t.Helper()
 	overGRPC, overHTTP, shown = freeAddress(t), freeAddress(t), freeAddress(t)

@@ -69,7 +69,8 @@ func hasFault(fault string) func(harness.Points) bool {
 	}
 }
 
-// onlyFault accepts the points of a node on which a GPU has a fault, and all others are read whole: those of a busy machine may be late.
+// onlyFault accepts the points of a node on which a GPU has a fault and all other GPUs are read completely: reads on a busy machine may be
+// late.
 func onlyFault(before harness.Points, bad int, fault string) func(harness.Points) bool {
 	return func(points harness.Points) bool {
 		for i := range 8 {

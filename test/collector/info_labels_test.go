@@ -19,9 +19,9 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// A series with every attribute of hw.gpu.info or hw.gpu.board.info has fewer than 25 labels in Prometheus, with those that Prometheus adds when
-// it scrapes the chart's PodMonitor. Mimir and Cortex refuse a series with more than 30, and users add labels of their own, such as those of
-// nodes.
+// A series with every attribute of hw.gpu.info or hw.gpu.board.info has fewer than 25 labels in Prometheus, including the labels that
+// Prometheus adds when it scrapes the chart's PodMonitor. Mimir and Cortex refuse a series with more than 30, and users add labels of their
+// own, such as node labels.
 func TestLabelsOfInfo(t *testing.T) {
 	t.Parallel()
 	otlp, page := freeAddress(t), freeAddress(t)

@@ -65,7 +65,7 @@ func TestK8sAttributesProcessor(t *testing.T) {
 	daemon := points.Select("process.gpu.memory.usage", "process.pid", "5099")
 	require.Len(t, daemon, 1)
 	assert.NotContains(t, daemon[0].Resource, "k8s.pod.name")
-	// The requests stay within the rights of deploy/kubernetes/components/k8s-attributes.
+	// The requests stay within the permissions of deploy/kubernetes/components/k8s-attributes.
 	assert.Subset(t, []string{"list pods", "watch pods", "list namespaces", "watch namespaces"}, server.requests())
 }
 

@@ -96,7 +96,8 @@ func TestMutualTLS(t *testing.T) {
 	}
 }
 
-// handshake connects to a server with a client's certificate, whoever the server says that it trusts, and returns the serial number of the server's once the server has accepted it.
+// handshake connects to a server with a client's certificate, without regard to the authorities that the server names, and returns the
+// serial number of the server's once the server has accepted it.
 func handshake(address string, certificate tls.Certificate) (serial int64, err error) {
 	connection, err := tls.Dial("tcp", address, &tls.Config{
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil },
@@ -106,7 +107,8 @@ func handshake(address string, certificate tls.Certificate) (serial int64, err e
 		return 0, err
 	}
 	defer func() { _ = connection.Close() }()
-	// With TLS 1.3 the client hears only after its handshake whether it is accepted: the server begins with its settings of HTTP/2, or with an alert.
+	// With TLS 1.3 the client learns only after its handshake whether it is accepted: the server starts with its settings of HTTP/2, or
+	// with an alert.
 	if _, err := connection.Read(make([]byte, 1)); err != nil {
 		return 0, err
 	}

@@ -33,8 +33,8 @@ func tokenAgent(t *testing.T, n *node, endpoint, token, ca string) {
 	n.page, n.process = s.start(t, n.dir, n.sink)
 }
 
-// A backend with TLS and a bearer token gets data from an agent with the right token and its certificate authority, and from no other. The log says
-// which of the two is wrong, and has no token. The right token is taken without a restart.
+// A backend with TLS and a bearer token accepts data only from an agent with the correct token and its certificate authority. The log says
+// which of the two is wrong, and does not contain the token. The correct token works without a restart.
 func TestBackendWithToken(t *testing.T) {
 	t.Parallel()
 	binary(t)

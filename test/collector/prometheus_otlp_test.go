@@ -44,7 +44,7 @@ func TestEndedSeriesByOTLP(t *testing.T) {
 	}
 }
 
-// TestEndedProcessesByOTLP: the series of processes that end, and those of a GPU that is lost, end with the read that no longer has them.
+// TestEndedProcessesByOTLP: the series of processes that end and of a GPU that is lost end with the read that no longer has them.
 func TestEndedProcessesByOTLP(t *testing.T) {
 	t.Parallel()
 	address := otlpPrometheus(t, "")

@@ -70,7 +70,7 @@ func startPrometheus(t *testing.T, binary, config string, args ...string) string
 		if t.Failed() {
 			t.Log(process.Output())
 		}
-		// A sender that is busy gives up a request and sends it again: that is no complaint about what it sent.
+		// A busy sender gives up a request and sends it again: that is not a complaint about its data.
 		output := regexp.MustCompile(`(?m)^.*context canceled.*$`).ReplaceAllString(process.Output(), "")
 		for _, complaint := range []string{"out of order", "out-of-order", "duplicate sample", "level=ERROR", "level=error"} {
 			assert.NotContains(t, output, complaint)
@@ -84,7 +84,7 @@ func startPrometheus(t *testing.T, binary, config string, args ...string) string
 	return address
 }
 
-// ask asks Prometheus for one number; -1: there is none yet.
+// ask queries Prometheus for one number; -1 if there is none yet.
 func ask(t *testing.T, address, query string) float64 {
 	t.Helper()
 	code, body, err := harness.Get(t.Context(), "http://"+address+"/api/v1/query?query="+url.QueryEscape(query))

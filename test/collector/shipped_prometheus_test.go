@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shippedRules writes the shipped rules, with a change, to a folder.
+// shippedRules writes the shipped rules, with a change, to a directory.
 func shippedRules(t *testing.T, change func(rules []byte) []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -26,8 +26,8 @@ func shippedRules(t *testing.T, change func(rules []byte) []byte) (dir string) {
 	return dir
 }
 
-// shippedOTLP starts a Prometheus with the shipped configuration for OTLP and the shipped rules, which are changed. It returns its address; none
-// if there is no such Prometheus.
+// shippedOTLP starts a Prometheus with the shipped configuration for OTLP and the shipped rules, which are changed. It returns its address;
+// empty if there is no such Prometheus.
 func shippedOTLP(t *testing.T, change func(rules []byte) []byte) (address string) {
 	t.Helper()
 	if os.Getenv("PROMETHEUS_OTLP") == "" {

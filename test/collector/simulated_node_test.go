@@ -253,8 +253,8 @@ func full(gpus int) func(harness.Points) bool {
 // eventually waits until the condition holds.
 func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
 	t.Helper()
-	for began := time.Now(); !condition(); time.Sleep(tick) {
-		require.Less(t, time.Since(began), within, what)
+	for startedAt := time.Now(); !condition(); time.Sleep(tick) {
+		require.Less(t, time.Since(startedAt), within, what)
 	}
 }
 

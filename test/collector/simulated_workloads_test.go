@@ -42,8 +42,8 @@ var (
 	sliced   = workload{6, "sliced-0", "main"}
 )
 
-// The GPUs by number: 0 training, 1 notebook, 2 stowaway, 3 nobody, 4 the two servers, 5 two MIG instances, one of them
-// free, 6 a process that is in no container, 7 nobody either.
+// The GPUs by number: 0 training, 1 notebook, 2 stowaway, 3 unused, 4 the two servers, 5 two MIG instances, one of them free, 6 a process
+// outside of any container, 7 unused.
 const workloadScenario = `
 gpus = 8
 [gpu *]
@@ -176,7 +176,7 @@ func (n *workloadNode) start(s shipped) {
 	n.telemetry = s.telemetry
 }
 
-// start starts a collector, and returns where its GPUs are shown.
+// start starts a collector, and returns the address of its page.
 func (s *shipped) start(t *testing.T, dir string, sink *harness.Sink) (page string, process *harness.Process) {
 	t.Helper()
 	endpoint, stop, err := sink.ServeGRPC()

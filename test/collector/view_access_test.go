@@ -71,7 +71,7 @@ func certificate(t *testing.T, dir string) (cert, key string, client *http.Clien
 	return cert, key, &http.Client{Transport: transport, Timeout: patience}
 }
 
-// With the Collector's own authenticators, and TLS, nothing is served without the right credentials, and everything with them.
+// With the Collector's own authenticators, and TLS, nothing is served without valid credentials, and everything with them.
 func TestViewAccess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -42,7 +42,7 @@ func realAPIServer(t *testing.T) *rest.Config {
 }
 
 // A real API server accepts all manifests, its pod security admission accepts the pods at the level of their namespaces, and each account
-// has exactly the rights that it needs.
+// has exactly the permissions that it needs.
 func TestRealAPIServer(t *testing.T) {
 	t.Parallel()
 	objects := slices.Concat(
@@ -53,12 +53,12 @@ func TestRealAPIServer(t *testing.T) {
 	config := realAPIServer(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
 		if err == nil {
 			break
 		}
-		require.Less(t, time.Since(began), 3*time.Minute, err)
+		require.Less(t, time.Since(start), 3*time.Minute, err)
 	}
 	_, err = client.NodeV1().RuntimeClasses().Create(t.Context(),
 		&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "nvidia"}, Handler: "nvidia"}, metav1.CreateOptions{})
@@ -108,7 +108,7 @@ func TestRealAPIServer(t *testing.T) {
 			status = review.Status
 			return status.Allowed
 		}
-		for began := time.Now(); allowed() != c.allowed && time.Since(began) < time.Minute; { // the server learns of the roles a little later
+		for start := time.Now(); allowed() != c.allowed && time.Since(start) < time.Minute; { // the server learns of the roles a little later
 			time.Sleep(100 * time.Millisecond)
 		}
 		assert.Equal(t, c.allowed, status.Allowed, "%s: %s: %s", c.account, c.what, status.Reason)
@@ -181,7 +181,7 @@ func checkPages(t *testing.T, config *rest.Config, client kubernetes.Interface) 
 	assert.Equal(t, int64(2), lists.Load())
 }
 
-// checkAsked checks whether the agent's account may query an owner, and what is reported where another account may not.
+// checkAsked checks whether the agent's account may query an owner, and what is reported if another account may not.
 func checkAsked(t *testing.T, config *rest.Config, client kubernetes.Interface) {
 	t.Helper()
 	set, err := client.AppsV1().ReplicaSets("gpu-operator").Get(t.Context(), "set-0", metav1.GetOptions{})
@@ -237,7 +237,7 @@ type trip func(*http.Request) (*http.Response, error)
 
 func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// accesses are the rights that accounts must or must not have. Without a namespace a right applies to all of them.
+// accesses are the permissions that accounts must or must not have. Without a namespace a permission applies to all of them.
 var accesses = []struct {
 	account, what string
 	allowed       bool
@@ -278,7 +278,7 @@ var accesses = []struct {
 	{"gpureceiver-exec", "list secrets in gpureceiver-exec", false},
 }
 
-// apply creates an object as it stands in the manifest; a field unknown to the API server is an error.
+// apply creates an object exactly as the manifest has it; a field unknown to the API server is an error.
 func apply(t *testing.T, client dynamic.Interface, o *object) {
 	t.Helper()
 	var fields map[string]any

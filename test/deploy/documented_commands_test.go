@@ -38,8 +38,8 @@ func shellBlocks(t *testing.T, page, section string) string {
 	return script.String()
 }
 
-// administrator starts an API server that has the namespace of the GPU operator, and returns what runs a script with access to it in the root
-// folder. Helm is in its PATH.
+// administrator starts an API server that has the namespace of the GPU operator, and returns a function that runs a script with access to
+// it in the root directory. Helm is in its PATH.
 func administrator(t *testing.T) func(script string) (string, error) {
 	t.Helper()
 	if _, err := exec.LookPath("kubectl"); err != nil {

@@ -79,7 +79,7 @@ func TestDocumentedOverlays(t *testing.T) {
 	}
 }
 
-// documentedBlock returns the YAML of a page of docs/operate that begins so.
+// documentedBlock returns the YAML of a page of docs/operate that starts with a text.
 func documentedBlock(t *testing.T, page, begins string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", page))

@@ -22,11 +22,11 @@ func TestChartOnRealAPIServer(t *testing.T) {
 	config := realAPIServer(t)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		if _, err = client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err == nil {
 			break
 		}
-		require.Less(t, time.Since(began), 3*time.Minute, err)
+		require.Less(t, time.Since(start), 3*time.Minute, err)
 	}
 	for _, name := range []string{"gpu-operator", "gpu-tools", "gpu-reader"} { // of others
 		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each folder and each component is a value of the chart that makes the same objects.
+// Each directory and each component is a value of the chart that creates the same objects.
 func TestChartMakesTheSameObjects(t *testing.T) {
 	t.Parallel()
 	compared := map[string]bool{"exec-driver-pods": true} // the first has no values of its own: TestFoldersAreTheChart

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// prometheusOperator is where the schemas of PodMonitor and PrometheusRule come from.
+// prometheusOperator is the source of the schemas of PodMonitor and PrometheusRule.
 const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 // What the chart makes is valid by the schemas of Kubernetes and of the Prometheus operator, with no unknown field. kubeconform takes no schema
@@ -100,7 +100,7 @@ func writeSchemas(t *testing.T, folder string) {
 	}
 }
 
-// module returns the folder of a module's source, as a go.mod requires it or at the version that is given.
+// module returns the directory of a module's source, as a go.mod requires it or at the version that is given.
 func module(t *testing.T, folder, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", name)

@@ -22,7 +22,7 @@ var chart = filepath.Join(root, "deploy", "helm", "gpureceiver")
 // kubernetesVersion is what charts are rendered for: helm built from source knows no version by itself.
 const kubernetesVersion = "1.34.0"
 
-// helm returns the program: that of HELM, or as `make test-deploy` builds it. Without it a test skips.
+// helm returns the program: the one that HELM names, or the one that `make test-deploy` builds. Without it a test skips.
 func helm(t *testing.T) string {
 	t.Helper()
 	if program := os.Getenv("HELM"); program != "" {
@@ -41,7 +41,7 @@ func helm(t *testing.T) string {
 func runHelm(t *testing.T, values string, args ...string) (out []byte, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), helm(t), args...)
-	home := t.TempDir() // neither configuration nor cache of whoever runs the test
+	home := t.TempDir() // neither configuration nor cache of the user who runs the test
 	command.Env = append(os.Environ(), "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)
 	command.Stdin = strings.NewReader(values)
 	var failed bytes.Buffer
@@ -69,7 +69,7 @@ func renderAs(t *testing.T, release, values string) []byte {
 	return out
 }
 
-// rendered returns the objects of a release named gpureceiver, without those of operators.
+// rendered returns the objects of a release named gpureceiver, without the objects of operators.
 func rendered(t *testing.T, values string) []object {
 	t.Helper()
 	return decode(t, "the chart", withoutOthers(render(t, values)))
@@ -86,7 +86,7 @@ func withoutOthers(manifest []byte) []byte {
 	return bytes.Join(kept, []byte("\n---\n"))
 }
 
-// shipped are the files of this repository that the chart has below files/. A chart can read no file outside of its folder.
+// shipped are the files of this repository that the chart has below files/. A chart can read no file outside of its directory.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -105,7 +105,7 @@ func shipped(t *testing.T) map[string]string {
 	return found
 }
 
-// The files of the chart are those of this repository, and there are no others.
+// The files of the chart are the files of this repository, and there are no others.
 func TestChartHasTheShippedFiles(t *testing.T) { //nolint:paralleltest // it writes what other tests read
 	folder := filepath.Join(chart, "files")
 	for name, path := range shipped(t) {
@@ -155,7 +155,7 @@ func byTemplate(manifest []byte) map[string]string {
 // unchecked takes out what kubectl's users would not expect: with kustomize nothing computes the checksum of a configuration.
 const unchecked = "restartOnConfigChange: false\n"
 
-// folders are the folders of deploy/kubernetes that consist of the chart's templates of the same name, with the values for them.
+// folders are the directories of deploy/kubernetes that consist of the chart's templates of the same name, with the values for them.
 var folders = map[string]string{
 	"agent":                            unchecked,
 	"components/owners":                "agent: {owners: {enabled: true}}",

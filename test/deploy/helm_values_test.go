@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// examples are the values of testdata/helm by their names. Each begins with a comment on what it shows.
+// examples are the values of testdata/helm by their names. Each starts with a comment on what it shows.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "helm", "*.values.yaml"))
@@ -73,7 +73,7 @@ func TestChartGolden(t *testing.T) {
 	}
 }
 
-// The operator's rules are those of deploy/prometheus.
+// The operator's rules are the rules of deploy/prometheus.
 func TestChartRules(t *testing.T) {
 	t.Parallel()
 	type rules struct {
@@ -185,7 +185,7 @@ func TestChartValuesAreDocumented(t *testing.T) {
 	compareSchema(t, "", definitions, schema, values)
 }
 
-// compareSchema descends where the schema knows the names of values.
+// compareSchema descends if the schema knows the names of values.
 func compareSchema(t *testing.T, at string, definitions, schema, values map[string]any) {
 	t.Helper()
 	properties, ok := schema["properties"].(map[string]any)

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// build runs kustomize, which is part of kubectl, on a folder.
+// build runs kustomize, which is part of kubectl, on a directory.
 func build(t *testing.T, folder string) []object {
 	t.Helper()
 	command := []string{"kubectl", "kustomize"}
@@ -77,7 +77,7 @@ func TestKustomizations(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			pods := 1
-			if folder == "exec-driver-pods" { // rights alone
+			if folder == "exec-driver-pods" { // permissions alone
 				pods = 0
 			}
 			assert.Equal(t, pods, checkPods(t, build(t, filepath.Join(manifests, folder))))
@@ -226,7 +226,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// configsAreMounted checks that the collector gets these configurations, each from a ConfigMap that is mounted where the argument says.
+// configsAreMounted checks that the collector gets these configurations, each from a ConfigMap that is mounted at the path of the argument.
 func configsAreMounted(t *testing.T, objects []object, names ...string) {
 	t.Helper()
 	var found []string
@@ -242,7 +242,7 @@ func configsAreMounted(t *testing.T, objects []object, names ...string) {
 	assert.Equal(t, names, found)
 }
 
-// mounted returns what the ConfigMap has that is mounted on a folder; nil where there is none.
+// mounted returns the content of the ConfigMap that is mounted on a directory; nil if there is no such ConfigMap.
 func mounted(objects []object, pod *corev1.PodSpec, folder string) map[string]string {
 	mounts := pod.Containers[0].VolumeMounts
 	mount := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder })

@@ -78,7 +78,7 @@ func files(t *testing.T) map[string][]byte {
 	return found
 }
 
-// all returns the objects of all manifests as they stand, without the changes of components.
+// all returns the objects of all manifests, without the changes of components.
 func all(t *testing.T) []object {
 	t.Helper()
 	var found []object
@@ -276,8 +276,8 @@ func parts(t *testing.T, folder string) []object {
 	return found
 }
 
-// Each kustomization makes the namespaces that its objects are in, and no others: it can be applied to any cluster, and deleted without a
-// loss. The exception is the right on the driver pods, which are others'.
+// Each kustomization creates the namespaces that its objects are in, and no others: it can be applied to any cluster, and deleted without a
+// loss. The exception is the permission on the driver pods, which belong to the GPU operator.
 func TestNamespacesAreOurOwn(t *testing.T) {
 	t.Parallel()
 	for folder, k := range kustomizations(t) {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// condition returns the condition GPUHealthy of a node; nil if it has none.
+// condition returns the condition GPUHealthy of a node; nil if it is missing.
 func (p *posting) condition(t *testing.T, name string) *corev1.NodeCondition {
 	t.Helper()
 	node, err := p.client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
@@ -48,8 +48,8 @@ func (p *posting) kubeletPosts(t *testing.T, node string) {
 	require.NoError(t, err)
 }
 
-// With the rights of its components, and under their policy, an agent posts the condition of its own node. The policy refuses its account everything
-// else that the right reaches, and nobody else anything.
+// With the permissions of its components, and under their policy, an agent posts the condition of its own node. The policy refuses its
+// account everything else that the permission allows, and refuses nothing to other accounts.
 func TestNodeCondition(t *testing.T) {
 	t.Parallel()
 	p := newPosting(t, "node-condition", "node-condition-policy")
@@ -81,7 +81,7 @@ func TestNodeCondition(t *testing.T) {
 	}
 	require.NoError(t, try("node-a", `{"status": {"conditions": [{"type": "GPUHealthy", "status": "False"}]}}`))
 
-	// A taint is no part of the status: the API server leaves it out, and the account has no right on the node itself.
+	// A taint is not part of the status: the API server leaves it out, and the account has no permission on the node itself.
 	_, err := agent.CoreV1().Nodes().Patch(t.Context(), "node-a", types.StrategicMergePatchType, []byte(`{"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}`),
 		metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (p *posting) agent(t *testing.T, settings map[string]any) kubernetes.Interf
 	return client
 }
 
-// What docs/operate/node-condition.md says removes the condition, when nobody posts it any more.
+// The commands of docs/operate/node-condition.md remove the condition after the agent has stopped posting it.
 func TestConditionIsRemoved(t *testing.T) {
 	t.Parallel()
 	p := newPosting(t, "node-condition")

@@ -31,7 +31,7 @@ import (
 	"github.com/otelgpu/gpureceiver"
 )
 
-// watchedPods is a real API server, and kubernetes_cluster with the rights of its components, which sends what happens to pods.
+// watchedPods is a real API server, and kubernetes_cluster with the permissions of its components, which sends what happens to pods.
 type watchedPods struct {
 	client kubernetes.Interface
 	logs   *consumertest.LogsSink

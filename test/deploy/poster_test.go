@@ -44,7 +44,7 @@ func startPoster(t *testing.T, settings map[string]any) *poster {
 	p := &poster{logs: logs, metrics: metrics}
 	p.stop = func() {
 		if p.logs != nil {
-			ctx := context.WithoutCancel(t.Context()) // that of a test that has ended is cancelled
+			ctx := context.WithoutCancel(t.Context()) // the context of a test that has ended is cancelled
 			assert.NoError(t, logs.Shutdown(ctx))
 			assert.NoError(t, metrics.Shutdown(ctx))
 			p.logs = nil

@@ -98,7 +98,7 @@ func (p *posting) token(t *testing.T, node string) string {
 	return file
 }
 
-// settings are those of the exporter of an agent on a node.
+// settings are the settings of the exporter of an agent on a node.
 func (p *posting) settings(t *testing.T, node string) map[string]any {
 	t.Helper()
 	return map[string]any{"endpoint": p.config.Host, "token_file": p.token(t, node), "insecure_skip_verify": true, "node_name": node}
@@ -110,7 +110,7 @@ func (p *posting) describe(t *testing.T, object ...string) string {
 	return p.kubectl(t, append([]string{"describe"}, object...)...)
 }
 
-// kubectl runs kubectl as the administrator; it skips the rest of a test where there is none.
+// kubectl runs kubectl as the administrator; it skips the rest of a test if kubectl is missing.
 func (p *posting) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("kubectl"); err != nil {
@@ -136,8 +136,8 @@ func (p *posting) events(t *testing.T, namespace string) []corev1.Event {
 	return list.Items
 }
 
-// With the rights of its component, the exporter posts Events that people see with the node and with the pod, each once, and repeats are
-// counted, also by the exporter that is started next.
+// With the permissions of its component, the exporter posts Events that are visible with the node and with the pod, each once, and repeats
+// are counted, also by the exporter that is started next.
 func TestKubernetesEvents(t *testing.T) {
 	t.Parallel()
 	p := newPosting(t, "kubernetes-events")

@@ -18,7 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// namespaced are the rights that may be granted only in a namespace, by a Role.
+// namespaced are the permissions that may be granted only in a namespace, by a Role.
 var namespaced = map[string][]string{
 	"pods/exec":                  {"create", "get"},
 	"leases.coordination.k8s.io": {"create", "delete", "list", "update"},
@@ -68,7 +68,7 @@ func TestRolesAreMinimal(t *testing.T) {
 					assert.ElementsMatch(t, rights[resource], rule.Verbs, "%s: %s", o.file, resource)
 					continue
 				}
-				if o.file == filepath.Join("components", "cluster-replicas", "rbac.yaml") { // one Lease, by its name where the verb allows that
+				if o.file == filepath.Join("components", "cluster-replicas", "rbac.yaml") { // one Lease, by its name if the verb allows that
 					assert.True(t, inNamespace, o.file)
 					assert.Equal(t, "leases.coordination.k8s.io", resource, o.file)
 					if assert.Subset(t, []string{"create", "get", "update"}, rule.Verbs, o.file); !slices.Equal(rule.Verbs, []string{"create"}) {
@@ -121,7 +121,7 @@ func resources(rule rbacv1.PolicyRule) []string {
 	return names
 }
 
-// Every right is granted to one of our accounts, and nobody else has it.
+// Every permission is granted to one of our accounts only.
 func TestRightsGoToOurAccounts(t *testing.T) {
 	t.Parallel()
 	accounts := map[rbacv1.Subject]bool{}
@@ -168,7 +168,7 @@ func (o *object) pod() *corev1.PodSpec {
 	return nil
 }
 
-// checkPods checks that pods have no more rights than they need. capabilities are those that may be added.
+// checkPods checks that pods have no more privileges than they need. capabilities are the capabilities that may be added.
 func checkPods(t *testing.T, objects []object, capabilities ...corev1.Capability) (pods int) {
 	t.Helper()
 	for i := range objects {
@@ -241,7 +241,7 @@ func checkVolumes(t *testing.T, file string, pod *corev1.PodSpec, agent bool) {
 			for _, source := range v.Projected.Sources {
 				assert.NotNil(t, source.Secret, "%s: %s", file, v.Name)
 			}
-		case v.Name == "queue": // of the chart; the manifests have none
+		case v.Name == "queue": // only in the chart, not in the manifests
 			assert.True(t, v.EmptyDir != nil || v.Ephemeral != nil, file)
 		case v.HostPath != nil:
 			assert.True(t, agent, file)

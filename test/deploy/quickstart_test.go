@@ -33,10 +33,10 @@ func TestQuickStarts(t *testing.T) {
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			run := administrator(t)
-			began := time.Now()
+			start := time.Now()
 			out, err := run(shellBlocks(t, "start/"+page.name, page.section))
 			require.NoError(t, err, out)
-			t.Logf("%s took %s", page.name, time.Since(began).Round(time.Second))
+			t.Logf("%s took %s", page.name, time.Since(start).Round(time.Second))
 			assert.Contains(t, out, page.prints)
 			for name, endpoint := range page.endpoints {
 				object, err := run("kubectl get -o yaml " + name)

@@ -151,7 +151,8 @@ func (s *apiServer) requests() (asked, wrong []string) {
 	return slices.Sorted(maps.Keys(s.asked)), slices.Clone(s.wrong)
 }
 
-// granted returns the rights of ClusterRoles and Roles, as verb and resource, except those on pods/exec, which require a pod.
+// granted returns the permissions of ClusterRoles and Roles, as verb and resource, except the permissions on pods/exec, which require a
+// pod.
 func granted(t *testing.T, names ...string) []string {
 	t.Helper()
 	var rights []string
@@ -181,7 +182,7 @@ func granted(t *testing.T, names ...string) []string {
 	return slices.Compact(rights)
 }
 
-// The roles grant exactly the API requests of the code: no request without a right, no right without a request.
+// The roles grant exactly the API requests of the code: no request without a permission, no permission without a request.
 func TestRightsAreThoseThatAreUsed(t *testing.T) {
 	kube.LogTo(zap.NewNop()) // before the first client of a parallel test is in use
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Explanation explains why values of a tool differ from those of our own source. The patterns must match the whole text.
+// Explanation explains why values of a tool differ from the values of our own source. The patterns must match the whole text.
 type Explanation struct {
 	Machines, Tools, Values string
 	Covers                  func(ours, theirs any) bool

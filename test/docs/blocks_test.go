@@ -59,14 +59,14 @@ func blocks(t *testing.T) []block {
 	return all
 }
 
-// parsers return an error where a block of a language is not written as that language is.
+// parsers return an error if a block is not valid in its language.
 var parsers = map[string]func(string) error{
 	"sh":     parseShell,
 	"yaml":   parseYAML,
 	"json":   parseJSON,
 	"promql": parsePromQL,
 	"csv":    func(text string) error { _, err := csv.NewReader(strings.NewReader(text)).ReadAll(); return err },
-	"text":   func(string) error { return nil }, // output, and trees of folders
+	"text":   func(string) error { return nil }, // output, and directory trees
 	"sql":    nil,
 	"logql":  nil,
 	"http":   nil,

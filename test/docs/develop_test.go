@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goContexts are the places in which a block of Go may stand: a file, declarations, statements, fields, values, constants.
+// goContexts are the contexts in which a block of Go is valid: a file, declarations, statements, fields, values, constants.
 var goContexts = []string{"%s", "package p\n%s", "package p\nfunc _() {\n%s\n}", "package p\ntype _ struct {\n%s\n}", "package p\nvar _ = []any{\n%s\n}", "package p\nconst (\n%s\n)"}
 
 func parseGo(text string) error {
@@ -103,7 +103,7 @@ func hasPrefix(names map[string]bool, prefix string) bool {
 // exampleFolder is the source of docs/develop/add-a-source.md, which is not in the repository.
 const exampleFolder = "internal/i915"
 
-// The source of docs/develop/add-a-source.md compiles beside the receiver as the page has it, and passes its tests and those of the
+// The source of docs/develop/add-a-source.md compiles beside the receiver as the page has it, and passes its tests and the tests of the
 // configuration.
 func TestDocumentedSource(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestDocumentedSource(t *testing.T) {
 		require.NoError(t, err, string(output))
 		assert.NotContains(t, string(output), "no tests to run")
 	}
-	// A test runs in the folder of its package, which the example does not have.
+	// A test runs in the directory of its package, which the example does not have.
 	program := filepath.Join(folder, "i915.test")
 	run(repository(t), "go", "test", "-overlay", file, "-vet=off", "-c", "-o", program, "./"+exampleFolder)
 	run(folder, program)

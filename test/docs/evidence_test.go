@@ -38,8 +38,8 @@ func evidences(t *testing.T) []evidence {
 	return all
 }
 
-// A block that TestBlocksParse cannot judge is run by a test, or stands in the list of what needs something that no test has. The number of
-// these is here, so that one more is a decision.
+// A block that TestBlocksParse cannot check is run by a test, or is in the list of blocks that need something that no test has. The number
+// of these is here, so that one more is a decision.
 func TestBlocksAreRun(t *testing.T) {
 	t.Parallel()
 	tests := testFunctions(t)

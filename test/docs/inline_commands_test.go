@@ -81,13 +81,13 @@ func unknownShortFlags(command, help string) error {
 	return nil
 }
 
-// placeholder matches what a reader replaces, where it is not a word.
+// placeholder matches what a reader replaces, if it is not a word.
 var placeholder = regexp.MustCompile(`<[^<>]+>`)
 
 // targetName is what a target of make check is called.
 var targetName = regexp.MustCompile(`^(build|generated|helm|lint|race|test)(-[a-z]+)+$`)
 
-// makeTarget looks in the Makefile, and for the page of a folder in that of the folder.
+// makeTarget looks in the Makefile, and for the page of a directory in the Makefile of the directory.
 func makeTarget(root string, s span) error {
 	makefiles := []string{"Makefile", filepath.Join(filepath.Dir(s.page), "Makefile")}
 	target := strings.Fields(strings.TrimPrefix(s.text, "make "))[0]

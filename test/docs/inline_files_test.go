@@ -77,7 +77,7 @@ var (
 	pathLike     = regexp.MustCompile(`(?:^|[\s=])(?:\./)?([\w.-]+/[^\s,;'"]*)`)
 )
 
-// repositoryPaths returns the paths in a span that begin with a folder of the repository, or of the page.
+// repositoryPaths returns the paths in a span that start with a directory of the repository, or of the page.
 func repositoryPaths(files []string, s span) []string {
 	var found []string
 	for _, m := range pathLike.FindAllStringSubmatch(s.text, -1) {
@@ -99,7 +99,7 @@ func hasFolder(files []string, folder string) bool {
 	return slices.ContainsFunc(files, func(file string) bool { return strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/") })
 }
 
-// exist reports the paths that are neither a file nor a folder nor a pattern of some. What follows … or < is not known.
+// exist reports the paths that are neither a file nor a directory nor a pattern of some. What follows … or < is unknown.
 func exist(files, paths []string) error {
 	var missing []error
 	for _, p := range paths {

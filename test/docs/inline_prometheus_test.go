@@ -149,7 +149,7 @@ func (s series) matcher(m *labels.Matcher) error {
 	return nil
 }
 
-// label takes a label, and that of a label or an annotation of Kubernetes.
+// label accepts a label, also the label of a Kubernetes label or annotation.
 func (s series) label(name string) error {
 	if _, ok := s.labels[name]; !ok && !strings.Contains(name, "_label_") && !strings.Contains(name, "_annotation_") {
 		return fmt.Errorf("no label %s", name)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apiRoot is where the routes of the API begin. The pages have … in its place.
+// apiRoot is the prefix of the routes of the API. The pages abbreviate it as ….
 const apiRoot = "/api/v1/gpu"
 
 // routeClasses look in the OpenAPI document, which is made from the routes.

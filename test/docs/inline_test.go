@@ -44,7 +44,7 @@ type class struct {
 	name string
 	// is reports whether a span is of this class. A span can be of several.
 	is func(span) bool
-	// check returns an error where a span of this class names something that does not exist.
+	// check returns an error if a span of this class names something that does not exist.
 	check func(span) error
 	// good and bad are spans that show that the check accepts and refuses.
 	good, bad string
@@ -62,7 +62,7 @@ func classes(t *testing.T) []class {
 	return all
 }
 
-// othersNames are spans that look like ours and are not. A line is: the span, the page or * for all, and whose it is or where it is.
+// othersNames are spans that look like our names but are not. A line is: the span, the page or * for all, and its owner or origin.
 //
 //go:embed inline.tsv
 var othersNames string

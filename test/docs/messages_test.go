@@ -21,8 +21,8 @@ var foreignMessages = map[string]string{
 	"Exporting failed. Will retry the request after interval.": "go.opentelemetry.io/collector/exporter/exporterhelper",
 }
 
-// Each message that docs/troubleshoot/symptoms.md quotes is one that the source prints. <…> in the page stands for what differs. Between
-// these, and where one message wraps another, each part is in a string of the source.
+// Each message that docs/troubleshoot/symptoms.md quotes is one that the source prints. <…> in the page represents a variable text. Between
+// these, and if one message wraps another, each part is in a string of the source.
 func TestQuotedMessages(t *testing.T) {
 	t.Parallel()
 	own := stringsOf(t, "internal", "receiver", "exporter", "cmd")

@@ -60,7 +60,7 @@ func parse(path string, source []byte) page {
 	return page{path, source, markdown.Parser().Parse(text.NewReader(source))}
 }
 
-// each calls f with every node of a page on the way down. Where f returns false, the children of the node are left out.
+// each calls f with every node of a page on the way down. If f returns false, the children of the node are left out.
 func (p page) each(f func(ast.Node) bool) {
 	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering && !f(n) {
@@ -70,7 +70,7 @@ func (p page) each(f func(ast.Node) bool) {
 	})
 }
 
-// words returns the text of a node as a reader sees it. Code is written in place of its characters where code is not "".
+// words returns the text of a node as a reader sees it. If code is not "", it replaces the code spans.
 func (p page) words(n ast.Node, code string) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -102,7 +102,7 @@ func (p page) words(n ast.Node, code string) string {
 	return b.String()
 }
 
-// line returns the number of the line in which a block begins.
+// line returns the number of the first line of a block.
 func (p page) line(n ast.Node) int {
 	for ; n != nil; n = n.FirstChild() {
 		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {

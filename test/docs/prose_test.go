@@ -16,7 +16,7 @@ import (
 	extension "github.com/yuin/goldmark/extension/ast"
 )
 
-// wordList has a line for each word or phrase that is not written here: a regular expression, a tab, and what is written in its place.
+// wordList has a line for each word or phrase that we avoid: a regular expression, a tab, and what to write instead.
 //
 //go:embed words.tsv
 var wordList string

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stringsOf returns the strings in the Go files below folders of the repository, without those of tests.
+// stringsOf returns the strings in the Go files below directories of the repository, without the strings of tests.
 func stringsOf(t *testing.T, folders ...string) []string {
 	t.Helper()
 	var found []string

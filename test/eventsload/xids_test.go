@@ -62,9 +62,7 @@ func newNode() *node {
 	n := &node{host: gpu.Host{Name: "n1"}, clock: time.Unix(1_700_000_000, 0), last: map[string]time.Time{}}
 	n.pipeline = pipeline.New(pipeline.Options{
 		Source: "nvml", Logger: zap.NewNop(), Events: true, EventsDropped: func(events int) { n.dropped += int64(events) },
-		NewEventRecorder: func() *record.EventRecorder {
-			return record.NewEvents(metadata.DefaultLogsBuilderConfig(), receivertest.NewNopSettings(metadata.Type))
-		},
+		EventRecorder: record.NewEvents(metadata.DefaultLogsBuilderConfig(), receivertest.NewNopSettings(metadata.Type)),
 	})
 	return n
 }
@@ -115,7 +113,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// Bursts of 10,000 XIDs, with a consumer that takes what is sent: every XID is in one record, those of each GPU in order, and memory does not grow.
+// Bursts of 10,000 XIDs, with a consumer that accepts what is sent: every XID is in one record, the XIDs of each GPU are in order, and
+// memory does not grow.
 func TestBurstsOfXIDs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -141,7 +140,7 @@ func TestBurstsOfXIDs(t *testing.T) {
 	}
 }
 
-// The same bursts while nobody takes them: what is not sent in the end is counted, and memory does not grow.
+// The same bursts without a consumer: events that are never sent are counted, and memory does not grow.
 func TestBurstsOfXIDsWithoutConsumer(t *testing.T) {
 	n := newNode()
 	first, rounds := int64(0), bursts(t)

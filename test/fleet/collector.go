@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// configuration is that of config/exec.yaml, for a control plane on this machine.
+// configuration is the configuration of config/exec.yaml, for a control plane on this machine.
 const configuration = `receivers:
   gpu:
     collection_interval: %[1]s

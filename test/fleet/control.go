@@ -151,7 +151,7 @@ func (f *fleet) waitRunning(ctx context.Context, want int64) error {
 	return nil
 }
 
-// driver is a DaemonSet like that of the GPU operator.
+// driver is a DaemonSet like the driver DaemonSet of the GPU operator.
 func driver() *appsv1.DaemonSet {
 	labels := map[string]string{"app": "nvidia-driver-daemonset"}
 	return &appsv1.DaemonSet{
@@ -180,7 +180,7 @@ func workload(i int) *corev1.Pod {
 	}
 }
 
-// access creates the collector's service account, with the minimum rights, and returns the path of its token.
+// access creates the collector's service account, with the minimum permissions, and returns the path of its token.
 func (f *fleet) access(ctx context.Context, dir string) (token string, err error) {
 	meta := metav1.ObjectMeta{Name: account}
 	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: ownNamespace}}

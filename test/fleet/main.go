@@ -92,7 +92,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	if err := f.populate(ctx, o); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "fleet: %d nodes and %d pods after %.1f s\n", o.nodes, f.nodes.Running(), time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "fleet: %d nodes and %d pods after %.1f s\n", o.nodes, f.nodes.Running(), time.Since(start).Seconds())
 	return f.measure(ctx, o, dir, token)
 }
 
@@ -200,17 +200,17 @@ func (m *meter) idle(ctx context.Context) error {
 
 // settle waits until every node was read, and the same time again for one-time work: field lists, versions, processes.
 func (m *meter) settle(ctx context.Context) error {
-	began := time.Now()
-	limit := began.Add(5*m.options.interval + time.Minute)
+	start := time.Now()
+	limit := start.Add(5*m.options.interval + time.Minute)
 	for m.sink.count().nodes < m.options.nodes {
 		if time.Now().After(limit) {
-			return fmt.Errorf("%d of %d nodes were read after %v", m.sink.count().nodes, m.options.nodes, time.Since(began))
+			return fmt.Errorf("%d of %d nodes were read after %v", m.sink.count().nodes, m.options.nodes, time.Since(start))
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(os.Stderr, "fleet: every node was read %.1f s after the start\n", time.Since(began).Seconds())
+	fmt.Fprintf(os.Stderr, "fleet: every node was read %.1f s after the start\n", time.Since(start).Seconds())
 	return pause(ctx, 2*m.options.interval)
 }
 

@@ -17,8 +17,8 @@ type window struct {
 }
 
 // windows returns how often each node was read in each of the intervals after a time. Each node has its own offset in the interval. An
-// interval of a node begins half an interval before the offset of its first read, for some nodes before the given time. So a node that is
-// read just when the first interval begins, and some milliseconds later the next time, was not missed.
+// interval of a node starts half an interval before the offset of its first read, for some nodes before the given time. So a node that is
+// read just when the first interval starts, and some milliseconds later the next time, was not missed.
 func windows(times map[string][]time.Time, from time.Time, interval time.Duration, count int) []window {
 	all := make([]window, count)
 	from = from.Add(-interval / 2)

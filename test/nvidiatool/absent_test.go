@@ -54,7 +54,7 @@ func readBoth(t *testing.T, scenario string, check func(t *testing.T, node *gpu.
 	})
 }
 
-// TestToolWithoutValues: where a driver marks a value as unsupported, both sources have none, however the tool prints it.
+// TestToolWithoutValues: if a driver marks a value as unsupported, it is absent in both sources, for every format of the tool.
 func TestToolWithoutValues(t *testing.T) {
 	const mark = " = raw(0xFFFFFFFF)\n"
 	readBoth(t, "gpus = 1\n[gpu *]\nboard = h100\npstate = raw(32)\n"+

@@ -38,8 +38,8 @@ func (s spoiling) Run(ctx context.Context, commands ...command.Command) ([]comma
 	return results, err
 }
 
-// TestToolBreaksOff: a full query that crashes has the values of the fast one, and one that ends at the message about a lost GPU has
-// those of one that does not.
+// TestToolBreaksOff: a full query that crashes has the values of the fast one. A full query that ends at the message about a lost GPU has
+// the values of a complete one.
 func TestToolBreaksOff(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {

@@ -15,8 +15,8 @@ import (
 const (
 	// EnvScenario names the path of the scenario file.
 	EnvScenario = "NVMLSIM_SCENARIO"
-	// EnvControl names the path of the control file, by default the scenario's with ".control" appended. With "none" there is no control
-	// file, and the library has no thread of its own.
+	// EnvControl names the path of the control file, by default the scenario's path with ".control" appended. With "none" there is no
+	// control file, and the library has no thread of its own.
 	EnvControl = "NVMLSIM_CONTROL"
 	// EnvStats names a file to which the library writes its call counts at every Control.Set and at the last shutdown.
 	EnvStats = "NVMLSIM_STATS"

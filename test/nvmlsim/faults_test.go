@@ -53,9 +53,9 @@ func TestFaults(t *testing.T) {
 	want(t, "field 83", nvml.Return(fields[1].NvmlReturn), nvml.SUCCESS)
 
 	set(t, control, "[fault f]\nfunction = nvmlDeviceGetPower*\nlatency = 30ms")
-	began := time.Now()
+	startedAt := time.Now()
 	want(t, "slow", power(d3), nvml.SUCCESS)
-	if took := time.Since(began); took < 30*time.Millisecond {
+	if took := time.Since(startedAt); took < 30*time.Millisecond {
 		t.Errorf("a call with 30 ms latency took %v", took)
 	}
 

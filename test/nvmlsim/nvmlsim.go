@@ -1,7 +1,7 @@
 // Package nvmlsim builds and controls a simulated libnvidia-ml.so.1, for tests and demonstrations only.
 //
 // A test builds the library once (Build), names a scenario (Scenario, or SetEnv), and the code under test loads the library by its path. A
-// Control changes faults at run time. Counters, where cgo is enabled, count the calls of each function. README.md describes scenario and
+// Control changes faults at run time. Counters, if cgo is enabled, count the calls of each function. README.md describes scenario and
 // control files.
 package nvmlsim
 

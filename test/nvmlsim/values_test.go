@@ -171,10 +171,10 @@ func TestEvents(t *testing.T) {
 	want(t, "EventSetCreate", ret, nvml.SUCCESS)
 	supported, _ := d.GetSupportedEventTypes()
 	want(t, "RegisterEvents", d.RegisterEvents(supported, events), nvml.SUCCESS)
-	began := time.Now()
+	startedAt := time.Now()
 	_, ret = events.Wait(30)
 	want(t, "no event", ret, nvml.ERROR_TIMEOUT)
-	if took := time.Since(began); took < 30*time.Millisecond {
+	if took := time.Since(startedAt); took < 30*time.Millisecond {
 		t.Errorf("a wait of 30 ms took %v", took)
 	}
 	// Also for a GPU that no longer reports its UUID.

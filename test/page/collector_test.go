@@ -82,8 +82,8 @@ func openCollector(t *testing.T, scrapers string, env ...string) *tab {
 	return openAt(t, "http://"+address, "/")
 }
 
-// freeAddress returns an address of this machine on which nothing listens. For a minute the kernel gives its port to nobody who does not ask
-// for it by number: a connection that the server's side has closed waits there (TIME_WAIT).
+// freeAddress returns an unused address of this machine. For a minute the kernel assigns its port only to a process that requests it by
+// number, because a connection that the server's side has closed keeps it (TIME_WAIT).
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -53,7 +53,7 @@ func TestAccessibility(t *testing.T) {
 	}
 }
 
-// breaches returns what axe-core finds wrong with the page as it is shown. It skips the test where axe-core is missing.
+// breaches returns what axe-core finds wrong with the page as it is shown. It skips the test if axe-core is missing.
 func breaches(p *tab) []string {
 	p.t.Helper()
 	axe, err := os.ReadFile("../../internal/view/page/src/node_modules/axe-core/axe.min.js")

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// What the page should write for values of the API, by rules of its own: the page's code is not asked.
+// What the page should write for values of the API, by rules of its own: the test does not use the page's code.
 
 const dash = "–"
 

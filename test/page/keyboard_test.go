@@ -53,7 +53,7 @@ func TestKeyboard(t *testing.T) {
 	at("GPU-n2-1")
 	p.key(kb.Enter)
 	p.until(`document.querySelector("main h1")?.innerText === "GPU 1"`)
-	p.until(focused + `.id === "main"`) // a new view begins at its content
+	p.until(focused + `.id === "main"`) // a new view starts at its content
 }
 
 // The map of a large fleet is used by the arrow keys too.

@@ -19,28 +19,28 @@ import (
 
 // Bounds of a page of 8,000 GPUs. A document that had an element for each tile would have more than 8,000.
 const (
-	mostNodes       = 1500 // elements of the document
-	mostBytesOfTile = 350  // of an update, for each tile that changed
-	mostBytesBeside = 8 << 10
+	maxNodes       = 1500 // elements of the document
+	maxBytesOfTile = 350  // of an update, for each tile that changed
+	maxOtherBytes  = 8 << 10
 )
 
 func TestFleetOf8000(t *testing.T) {
 	s := fleets.Large(1000)
 	reader := fleets.NewReader(s)
 	meter := &meter{next: fleets.Handler(reader), bytes: map[string]int{}}
-	began := time.Now()
+	start := time.Now()
 	p := openHandler(t, reader, meter, "/")
 	p.until(`document.querySelector(".map canvas")?.width > 300 && document.querySelectorAll(".cell-list tbody tr").length === 25`)
 	p.until(`document.querySelector('[data-total="problems"] .total-value').innerText !== "–"`)
-	drawn := time.Since(began)
+	drawn := time.Since(start)
 	elements := func() int { return eval[int](p, `document.querySelectorAll("*").length`) }
 	before := elements()
-	assert.Less(t, before, mostNodes)
+	assert.Less(t, before, maxNodes)
 	t.Logf("8,000 GPUs: %d elements; %d bytes of tiles at first, drawn %v after a new tab was asked for", before, meter.take("/api/v1/gpu/tiles"), drawn)
 	for _, by := range []string{"node", "model", "namespace", "cluster"} {
 		p.visit("/#/fleet?by=" + by)
 		p.until(`document.querySelector(".map canvas")?.width > 300`)
-		assert.Less(t, elements(), mostNodes, by)
+		assert.Less(t, elements(), maxNodes, by)
 	}
 	// The table beside the map is the API's list in its order.
 	gpus := ask[view.Metrics](p, "metrics?limit=25").GPUs
@@ -62,14 +62,14 @@ func TestFleetOf8000(t *testing.T) {
 		g := n.GPUs[0]
 		g.Status, g.Utilization.General = new("ok"), new(0.123)
 	}
-	began = time.Now()
+	start = time.Now()
 	reader.Set(s)
 	p.until(`document.querySelector(".cell-list tbody tr").innerText.includes("12 %")`)
-	updated := time.Since(began)
+	updated := time.Since(start)
 	tiles, whole := meter.take("/api/v1/gpu/tiles"), meter.total()
 	t.Logf("an update of 100 tiles: %d bytes of tiles, %d bytes in all, drawn after %v", tiles, whole, updated)
-	assert.Less(t, tiles, 100*mostBytesOfTile)
-	assert.Less(t, whole, 100*mostBytesOfTile+mostBytesBeside)
+	assert.Less(t, tiles, 100*maxBytesOfTile)
+	assert.Less(t, whole, 100*maxBytesOfTile+maxOtherBytes)
 	assert.InDelta(t, before, elements(), 20)
 }
 

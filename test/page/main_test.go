@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures of docs/images")
 
-// browser is the context in which tabs are opened, nil where there is no Chromium.
+// browser is the context in which tabs are opened, nil if there is no Chromium.
 var browser context.Context
 
 func TestMain(m *testing.M) {

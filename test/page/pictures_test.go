@@ -48,7 +48,7 @@ func (p *tab) pictures(path string) {
 func (p *tab) picture(path string) {
 	p.t.Helper()
 	p.until(`document.querySelector('[data-total="problems"] .total-value')?.innerText !== "–"`)
-	// What was asked for is drawn after two frames.
+	// The requested view is drawn after two frames.
 	_, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => r(true), 400))))`, chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err)
 	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

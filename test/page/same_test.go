@@ -175,7 +175,7 @@ func saidNodes(p *tab) [][]string {
 	return rows
 }
 
-// tableRows returns the cells of a table, none where it is not shown.
+// tableRows returns the cells of a table, empty if it is not shown.
 func tableRows(p *tab, caption string) [][]string {
 	p.t.Helper()
 	return eval[[][]string](p, `[...document.querySelectorAll('main [aria-label="`+caption+`"] tbody tr')].map(r => [...r.children].map(c => c.innerText.trim()))`)

@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// The built collector reads simulated nodes, and what its page shows equals what its API says. The simulated values stand still, or change
+// The built collector reads simulated nodes, and what its page shows equals what its API says. The simulated values are constant, or change
 // when a test says so.
 
 // openNVIDIA opens the page of a collector on a simulated node with NVIDIA GPUs, whose clock stands still.
@@ -134,7 +134,7 @@ func TestAMDNode(t *testing.T) {
 	}
 }
 
-// A machine without any GPU and without a driver is no machine that cannot be read.
+// A machine without any GPU and without a driver differs from a machine that cannot be read.
 func TestNodeWithoutGPU(t *testing.T) {
 	if onTheBus(t, "0x10de") || onTheBus(t, "0x1002") {
 		t.Skip("this machine has a GPU, or another device of a vendor of GPUs")

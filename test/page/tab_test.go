@@ -30,14 +30,14 @@ import (
 // patience is how long the page may take for anything. It only bounds tests that fail.
 const patience = 3 * time.Minute
 
-// tab is a page of Chromium that shows a fleet. When the test ends, it fails if the page has asked another host, has thrown an error,
+// tab is a page of Chromium that shows a fleet. When the test ends, it fails if the page has contacted another host, has thrown an error,
 // has opened a dialog, or has done what its policy forbids.
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
 	url    string           // of the server
-	server *httptest.Server // nil where the page is a collector's
-	reader *fleets.Reader   // nil where the page is a collector's
+	server *httptest.Server // nil if the page is a collector's
+	reader *fleets.Reader   // nil if the page is a collector's
 
 	mu       sync.Mutex
 	faults   []string
@@ -97,7 +97,7 @@ func (p *tab) event(e any) {
 	case *cdp.EventJavascriptDialogOpening:
 		p.faults = append(p.faults, "dialog: "+e.Message)
 	case *log.EventEntryAdded:
-		// What the network says of answers that are errors is no fault of the page.
+		// The network's messages about answers that are errors are not faults of the page.
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
 			p.faults = append(p.faults, "log: "+e.Entry.Text)
 		}

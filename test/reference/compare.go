@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Documented returns the rows of the tables of keys whose header begins with one of the prefixes, with their whole keys.
+// Documented returns the rows of the tables of keys whose header starts with one of the prefixes, with their whole keys.
 func (p *Pages) Documented(headers map[string]string) []Setting {
 	var all []Setting
 	for header, rows := range p.Tables {
@@ -26,8 +26,8 @@ func (p *Pages) Documented(headers map[string]string) []Setting {
 	return all
 }
 
-// keyPrefix returns what stands before the keys of a table: what the header has as code, and in place of the beginning of that what headers
-// have for it. A header without code is looked up as it is.
+// keyPrefix returns the prefix of the keys of a table: the code in the header, whose start is replaced by its entry in headers. A header
+// without code is looked up as it is.
 func keyPrefix(header string, headers map[string]string) (string, bool) {
 	name := header
 	if parts := strings.Split(header, "`"); len(parts) == 3 && strings.HasPrefix(header, "Key ") {

@@ -15,9 +15,9 @@ import (
 // Setting is a key of a configuration.
 type Setting struct{ Key, Type, Default string }
 
-// Settings returns the keys of a configuration, which is a pointer to a struct with its defaults. Sections that are off are looked into as
-// well, and one element of each list of sections. Where stop returns true for a key or for the type of a squashed struct, what is below it
-// is left out.
+// Settings returns the keys of a configuration, which is a pointer to a struct with its defaults. It includes sections that are off, and
+// one element of each list of sections. If stop returns true for a key or for the type of a squashed struct, the keys below it are left
+// out.
 func Settings(prefix string, config any, stop func(key string, t reflect.Type) bool) []Setting {
 	return settings(prefix, reflect.ValueOf(config).Elem(), stop)
 }

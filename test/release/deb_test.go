@@ -136,7 +136,7 @@ func (r root) upgraded(t *testing.T, agent string) {
 	assert.Equal(t, version+".1", strings.TrimSpace(r.run(t, "dpkg-query -W -f '${Version}' otelcol-gpu")))
 }
 
-// An upgrade keeps what the administrator wrote, also where the new package's own file differs.
+// An upgrade keeps what the administrator wrote, also if the new package's own file differs.
 func TestUpgradeKeepsConfiguration(t *testing.T) {
 	t.Parallel()
 	r := installed(t)
@@ -163,7 +163,7 @@ func TestUpgradeKeepsConfiguration(t *testing.T) {
 	assert.NoFileExists(t, r.path("/etc/otelcol-gpu/environment.dpkg-dist"))
 }
 
-// An upgrade replaces a configuration file that nobody has changed.
+// An upgrade replaces a configuration file that was not changed.
 func TestUpgradeReplacesUnchangedConfiguration(t *testing.T) {
 	t.Parallel()
 	r := installed(t)

@@ -23,7 +23,7 @@ func given(t *testing.T, variable string) string {
 	return value
 }
 
-// first is the folder of the first build.
+// first is the directory of the first build.
 func first(t *testing.T) string { return given(t, "RELEASE_FIRST") }
 
 // one is the only file of the release that the pattern matches.

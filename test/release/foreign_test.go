@@ -21,7 +21,7 @@ import (
 
 const modulePath = "github.com/otelgpu/gpureceiver"
 
-// outside is a folder that knows nothing of this repository. Go gets the module from a proxy that has it as a published version would be.
+// outside is a directory outside of this repository. Go gets the module from a proxy that has it as a published version would be.
 type outside struct {
 	folder, version string
 	env             []string
@@ -63,7 +63,7 @@ func newOutside(t *testing.T) outside {
 	return o
 }
 
-// run runs a program in the folder and returns what it prints.
+// run runs a program in the directory and returns what it prints.
 func (o outside) run(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
-// commands are the commands of a page of docs/start, in order, without those of a cluster (test/deploy runs these).
+// commands are the commands of a page of docs/start, in order, without the commands of a cluster (test/deploy runs these).
 func commands(t *testing.T, page string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", page))
@@ -34,7 +34,7 @@ func commands(t *testing.T, page string) string {
 	return script.String()
 }
 
-// follow runs a page's commands as they are written in the folder /root of a Debian that has the release's files, and returns what they print.
+// follow runs a page's commands as written in the directory /root of a Debian that has the release's files, and returns what they print.
 func follow(t *testing.T, r root, page string) string {
 	t.Helper()
 	for _, pattern := range []string{"*.deb", "*_linux_*.tar.gz"} {
@@ -43,12 +43,12 @@ func follow(t *testing.T, r root, page string) string {
 	}
 	script := "set -em\ncd /root\n" + commands(t, page)
 	require.NoError(t, os.WriteFile(r.path("/root/script"), []byte(script), 0o600))
-	began := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := r.command(ctx, "ldconfig && export NVMLSIM_SCENARIO=/usr/share/demo.scenario && exec bash /root/script").CombinedOutput()
 	require.NoError(t, err, "%s\n%s", script, out)
-	t.Logf("%s took %s", page, time.Since(began).Round(time.Second))
+	t.Logf("%s took %s", page, time.Since(start).Round(time.Second))
 	return string(out)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the folder of a Debian that nothing was done to.
+// root is the directory of an unchanged Debian.
 type root string
 
 // fresh unpacks a Debian.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two builds, in folders of different names and under different umasks, give the same bytes.
+// Two builds, in directories of different names and under different umasks, give the same bytes.
 func TestTwoBuildsAreTheSame(t *testing.T) {
 	t.Parallel()
 	second := given(t, "RELEASE_SECOND")
@@ -28,7 +28,7 @@ func TestTwoBuildsAreTheSame(t *testing.T) {
 	for _, ending := range []string{".tar.gz", ".deb", ".rpm", ".cdx.json"} {
 		assert.Contains(t, string(sums), ending+"\n")
 	}
-	// The sums are those of the files that are there.
+	// The sums match the files of the release.
 	cmd := strings.TrimSpace(output(t, "sh", "-c", "cd '"+second+"' && sha256sum --check --strict --quiet SHA256SUMS && echo fine"))
 	assert.Equal(t, "fine", cmd)
 }
@@ -82,7 +82,7 @@ func TestBillOfMaterials(t *testing.T) {
 	t.Fatal("go.mod has no go-nvml")
 }
 
-// The archive has the programs, the configurations, the unit and how to install them, in one folder.
+// The archive has the programs, the configurations, the unit and how to install them, in one directory.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	archive := one(t, "*_linux_*.tar.gz")

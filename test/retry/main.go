@@ -3,7 +3,7 @@
 
 // Command retry runs go test with its arguments. A test that fails is run once more by itself. If it passes then, the run passes and prints
 // "flaky: PACKAGE.TEST". A data race, a leaked goroutine, a panic, a timeout and a fuzz test that fails are never tried again.
-// Arguments that are packages come last and begin with a dot or the module's path.
+// Arguments that are packages come last and start with a dot or the module's path.
 package main
 
 import (

@@ -24,8 +24,8 @@ type sample struct {
 
 const holder = `k8s_cluster_name="prod", k8s_namespace_name="ml", k8s_container_name="main", `
 
-// The queries of docs/operate/queries.md on nodes where much is absent, zero or elsewhere the same. A test in test/collector runs them on a
-// complete node with a real collector.
+// The queries of docs/operate/queries.md on nodes on which much is absent, zero or elsewhere the same. A test in test/collector runs them
+// on a complete node with a real collector.
 func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 	for heading, c := range map[string]struct {
 		series  map[string]string
@@ -70,7 +70,7 @@ func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 				{`{k8s_namespace_name="lab"}`, 1},
 			},
 		},
-		// Nobody holds a GPU in the cluster lab.
+		// No GPU is allocated in the cluster lab.
 		"Energy that no container accounts for": {
 			map[string]string{
 				`hw_energy_joules_total{k8s_cluster_name="prod", hw_id="GPU-1"}`:                   "0+60000x2000",

@@ -28,8 +28,8 @@ type alert struct {
 	Annotations map[string]string
 }
 
-// Each alert leads to a section of docs/operate/alerts.md, each section whose heading begins with GPU is of an alert, and the table there has a row
-// for each alert, with its severity.
+// Each alert leads to a section of docs/operate/alerts.md, each section whose heading starts with GPU is of an alert, and the table there
+// has a row for each alert, with its severity.
 func TestRunbooks(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestEveryAlertIsTested(t *testing.T) {
 	}
 }
 
-// shippedAlerts are those of deploy/prometheus/alerting.rules.yaml.
+// shippedAlerts are the alerts of deploy/prometheus/alerting.rules.yaml.
 func shippedAlerts(t *testing.T) (alerts []alert) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "prometheus", "alerting.rules.yaml"))

@@ -3,7 +3,7 @@
 
 package main
 
-// collector is the dashboard of the collectors themselves, by their own metrics. Units are in their names where these come by OTLP.
+// collector is the dashboard of the collectors themselves, from their own metrics. If the metrics come over OTLP, units are in their names.
 func collector() board {
 	const of = `job=~"$job", instance=~"$instance"`
 	own := func(name, suffix string, matchers ...string) string {

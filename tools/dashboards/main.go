@@ -3,7 +3,7 @@
 
 // Command dashboards writes the Grafana dashboards of deploy/grafana: `make dashboards`.
 //
-//	dashboards FOLDER
+//	dashboards DIRECTORY
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: dashboards FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: dashboards DIRECTORY")
 		os.Exit(2)
 	}
 	plugins.RegisterDefaultPlugins()
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// write writes the dashboard to <folder>/<uid>.json, after the SDK's types have read it back.
+// write writes the dashboard to <directory>/<uid>.json, after the SDK's types have read it back.
 func write(folder string, b board) error {
 	built, err := b.build()
 	if err != nil {
@@ -44,7 +44,7 @@ func write(folder string, b board) error {
 	if err := check(text); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	return os.WriteFile(filepath.Join(folder, b.uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the folder is what the developer says
+	return os.WriteFile(filepath.Join(folder, b.uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
 }
 
 // check reads a dashboard back by the types that are made from Grafana's schema. Unknown fields are refused, and nothing may be lost.
@@ -60,7 +60,7 @@ func check(text []byte) error {
 	if err != nil {
 		return err
 	}
-	// The SDK reads the empty list of a row's panels as none.
+	// The SDK reads the empty list of a row's panels as missing.
 	if !bytes.Equal(bytes.ReplaceAll(text, []byte(`"panels": []`), []byte(`"panels": null`)), again) {
 		return fmt.Errorf("what was read back differs:\n%s", again)
 	}

@@ -6,7 +6,7 @@ package main
 // node is the dashboard of one node: its GPUs, their parts, and what runs on them.
 func node() board {
 	general := `hw_gpu_task="general"`
-	// The memory of a GPU that is divided is that of its parts.
+	// The memory of a GPU that is divided is the sum over its partitions.
 	leaves := func(expression string) string {
 		return expression + ` unless on (k8s_cluster_name, hw_id) label_replace(` + series("hw_gpu_info", onNode, `hw_parent!=""`) + `, "hw_id", "$1", "hw_parent", "(.+)")`
 	}

@@ -60,8 +60,8 @@ func deviceRate(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
 }
 
-// holders is a gauge of containers by namespace. A container that has restarted has the greater of the old value and the new one. Each job in a
-// container is a user of its own. Containers without names are told apart by their other labels.
+// holders is a gauge of containers by namespace. A container that has restarted has the greater of the old value and the new one. Each job
+// in a container is a user of its own. The other labels distinguish containers without names.
 func holders(metric string, matchers ...string) string {
 	withName := series(metric, append(slices.Clone(matchers), `k8s_container_name!=""`)...)
 	others := series(metric, append(slices.Clone(matchers), `k8s_container_name=""`)...)

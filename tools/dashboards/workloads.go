@@ -3,7 +3,7 @@
 
 package main
 
-// workloads is the dashboard of who holds GPUs, who uses them, what stands idle, and what it costs.
+// workloads is the dashboard of allocated, used and idle GPUs, and of their cost.
 func workloads() board {
 	const inNamespace = onNode + `, k8s_namespace_name=~"$namespace"`
 	const namespace = "k8s_cluster_name, k8s_namespace_name"
@@ -18,7 +18,7 @@ func workloads() board {
 	energyOfRange := counted("increase", "container_gpu_energy_joules_total", "$__range", inNamespace)
 	power := holders("container_gpu_power_watts", inNamespace)
 	memory := holders("container_gpu_memory_usage_bytes", inNamespace)
-	// Only devices whose idle time is known count: it is absent on MIG instances.
+	// Only devices with a known idle time count: it is absent on MIG instances.
 	timed := "(" + held + ") and max by (" + holderLabels + ") (" + series("container_gpu_idle_time_seconds_total", inNamespace) + ")"
 	heldMemory := "(max by (k8s_cluster_name, k8s_namespace_name, hw_id) (" + series("container_gpu_allocated", inNamespace) + ") == 1)" +
 		" * on (" + deviceLabels + ") group_left () max by (" + deviceLabels + ") (hw_gpu_memory_limit_bytes)"

@@ -1,9 +1,9 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command diagrams draws the .dot files of a folder as .svg files beside them: `make generate`. Graphviz runs in it, as WebAssembly.
+// Command diagrams draws the .dot files of a directory as .svg files beside them: `make generate`. Graphviz runs in it, as WebAssembly.
 //
-//	diagrams FOLDER
+//	diagrams DIRECTORY
 package main
 
 import (
@@ -25,7 +25,7 @@ var style string
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: diagrams FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: diagrams DIRECTORY")
 		os.Exit(2)
 	}
 	sources, err := filepath.Glob(filepath.Join(os.Args[1], "*.dot"))
@@ -45,7 +45,7 @@ func main() {
 
 // draw writes the picture of a source.
 func draw(ctx context.Context, source string) error {
-	content, err := os.ReadFile(source) //nolint:gosec // the folder is what the developer says
+	content, err := os.ReadFile(source) //nolint:gosec // the developer names the directory
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func draw(ctx context.Context, source string) error {
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", source, err)
 	}
-	return os.WriteFile(strings.TrimSuffix(source, ".dot")+".svg", []byte(picture), 0o644) //nolint:gosec // everyone may see a picture of the documentation
+	return os.WriteFile(strings.TrimSuffix(source, ".dot")+".svg", []byte(picture), 0o644) //nolint:gosec // every user may see a picture of the documentation
 }
 
 // styled returns Graphviz's picture, from its element svg on, with the style.

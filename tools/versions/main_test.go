@@ -15,7 +15,7 @@ var ofTest = []version{{"the tool", "decides.yaml", `version: (\d+\.\d+\.\d+)`, 
 	{"deploy/*.yaml", `image: tool:(\d+\.\d+\.\d+)`},
 }}}
 
-// checkout writes files below a new folder.
+// checkout writes files below a new directory.
 func checkout(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// distinctive is a version that is nothing else where it stands in a text.
+// distinctive is a version that cannot mean anything else in a text.
 var distinctive = regexp.MustCompile(`^v?\d+\.\d+\.\d+$`)
 
 // unknownPlaces returns an error for each line that names one of the versions at no known place: the next update would miss it.

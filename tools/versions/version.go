@@ -32,9 +32,9 @@ func (v version) decided(root string) (string, error) {
 	return string(found[1]), nil
 }
 
-// place is where a version is named.
+// place is a place that names a version.
 type place struct {
-	files   string // a glob of paths below the root, or of names in all folders
+	files   string // a glob of paths below the root, or of names in all directories
 	pattern string // its group is the version
 }
 
@@ -56,7 +56,7 @@ func (p place) write(root string, files []string, value string) error {
 		if written == string(text) {
 			continue
 		}
-		if err := os.WriteFile(file, []byte(written), 0o644); err != nil { //nolint:gosec // committed, for everybody
+		if err := os.WriteFile(file, []byte(written), 0o644); err != nil { //nolint:gosec // committed, so readable for every user
 			return err
 		}
 	}

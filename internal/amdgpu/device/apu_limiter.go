@@ -24,7 +24,7 @@ type apuLimiters struct {
 	last [gpumetrics.NumAPULimiters]gpu.Opt[uint64]
 }
 
-// read sets which limiters were active since the last read: those whose count has risen. The counts have 32 bits and wrap.
+// read sets the limiters that were active since the last read: the ones whose count has risen. The counts have 32 bits and wrap.
 func (a *apuLimiters) read(d *gpu.Device, table *gpumetrics.Table) {
 	for i, count := range table.LimiterCounts {
 		n, ok := count.Get()

@@ -48,7 +48,7 @@ func (e *energyCounter) read(r *reader, s sensors, table *gpumetrics.Table, d *g
 	return e.accumulated(table, d, counter.MaxPower(limit), now)
 }
 
-// noteSleep notes whether the GPU was suspended since the last read. Without power its counter starts from 0, which is no wrap.
+// noteSleep notes whether the GPU was suspended since the last read. Without power its counter starts from 0, which is not a wrap.
 func (e *energyCounter) noteSleep(r *reader) {
 	if ms, ok := readSuspendedTime(r); ok && ms != e.suspended {
 		e.suspended = ms
@@ -59,7 +59,7 @@ func (e *energyCounter) noteSleep(r *reader) {
 // accumulated returns the joules by the counter of the table. They are absent while its unit is not known.
 func (e *energyCounter) accumulated(table *gpumetrics.Table, d *gpu.Device, maxPower float64, now time.Time) gpu.Counter[float64] {
 	counts, ok := table.Energy.Get()
-	// A counter of 0 is none: the second die of an MI250 leaves the counting to the first.
+	// A counter of 0 is no value: the second die of an MI250 leaves the counting to the first.
 	if !ok || counts == 0 {
 		return gpu.Counter[float64]{}
 	}

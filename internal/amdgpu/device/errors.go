@@ -26,7 +26,7 @@ func unsupported(err error) bool {
 		errors.Is(err, syscall.ENODATA) || errors.Is(err, syscall.ENOSYS)
 }
 
-// remedy says what an error means and what to do, where that is known.
+// remedy says what an error means and what to do, if that is known.
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, syscall.EACCES):

@@ -26,7 +26,7 @@ func readFan(r *reader, want gpu.Group, s sensors, d *gpu.Device) {
 	}
 }
 
-// readFanRatio reads the duty cycle, of 255 where pwm1_max does not say otherwise, else the speed by the highest speed.
+// readFanRatio reads the duty cycle, of 255 unless pwm1_max says otherwise, else the speed by the highest speed.
 func readFanRatio(r *reader, s sensors) gpu.Opt[float64] {
 	ratio := readRatio(r, s.file("pwm1"), s.file("pwm1_max"), gpu.Some[int64](fullPWM))
 	if !ratio.Known() {
@@ -35,19 +35,19 @@ func readFanRatio(r *reader, s sensors) gpu.Opt[float64] {
 	return ratio
 }
 
-// readRatio reads a number by its maximum. otherwise stands in for a maximum that the driver does not give.
+// readRatio reads a number by its maximum. otherwise replaces a maximum that the driver does not give.
 func readRatio(r *reader, current, maximum string, otherwise gpu.Opt[int64]) gpu.Opt[float64] {
 	v, ok := r.number("fan", current).Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
 	limit := r.number("fan", maximum)
-	if most, ok := limit.Get(); !ok || most <= 0 {
+	if upper, ok := limit.Get(); !ok || upper <= 0 {
 		limit = otherwise
 	}
-	most, ok := limit.Get()
+	upper, ok := limit.Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	return plausible.Fraction(float64(v) / float64(most))
+	return plausible.Fraction(float64(v) / float64(upper))
 }

@@ -20,7 +20,7 @@ import (
 // sensors and use.
 const minInvalid = 4
 
-// common are readings that every GPU has, besides its memory.
+// common are readings that every GPU has, in addition to its memory.
 const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
 
 // GPU reads one GPU. Only one read may run at a time.
@@ -28,11 +28,11 @@ type GPU struct {
 	cfg   Config
 	epoch uint64
 
-	// made is the directory of the DRM device as it was at the last read; nil: there was none. The driver makes another when it is
-	// loaded again. Then the counters start again, and the rest of the GPU is forgotten.
-	made     fs.FileInfo
+	// dirInfo is the directory of the DRM device as it was at the last read; nil if there was no directory. The driver creates another one
+	// when it is loaded again. Then the counters start again, and the rest of the GPU is forgotten.
+	dirInfo  fs.FileInfo
 	identity identity
-	profile  string              // partition mode: SPX, CPX; empty where the GPU has none or it is unread
+	profile  string              // partition mode: SPX, CPX; empty if the GPU has no mode or it was not read
 	memory   string              // partition mode of the memory: NPS1; likewise. It does not change while the driver keeps the GPU
 	revision gpumetrics.Revision // of the last table
 	energy   energyCounter
@@ -65,17 +65,17 @@ func (g *GPU) Read(in Input) Result {
 	return result
 }
 
-// find returns an error where the driver does not have the card. It forgets the GPU where the driver has made it again.
+// find returns an error if the driver does not have the card. It forgets the GPU if the driver has created it again.
 func (g *GPU) find(device string) error {
 	now, err := os.Stat(device)
 	if err != nil {
 		return err
 	}
-	if g.made == nil || !os.SameFile(g.made, now) {
-		if g.made != nil || g.epoch > 0 {
+	if g.dirInfo == nil || !os.SameFile(g.dirInfo, now) {
+		if g.dirInfo != nil || g.epoch > 0 {
 			g.epoch++
 		}
-		*g = GPU{cfg: g.cfg, epoch: g.epoch, made: now, names: g.names}
+		*g = GPU{cfg: g.cfg, epoch: g.epoch, dirInfo: now, names: g.names}
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 		g.judge(r, result, power, readProblems)
 	}
 	if len(result.Partitions) > 0 {
-		d.Aliases = nil // the names are those of the first partition
+		d.Aliases = nil // these are the names of the first partition
 	}
 	result.APU = g.revision.APU()
 }
@@ -182,8 +182,8 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 }
 
-// judge adds a fault where the GPU did not answer: where no file could be read for which the driver asks it. The problems from
-// readProblems on are of its quantities.
+// judge adds a fault if the GPU did not answer: if no file could be read for which the driver queries the GPU. The problems from
+// readProblems on are about its quantities.
 func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems int) {
 	d := &result.Device
 	switch {
@@ -195,7 +195,7 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 		!d.Memory.Usage.Known() && !d.Memory.SystemUsage.Known():
 		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but has no reading of it, not even of its memory")
 	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < minInvalid):
-		// It has none of the quantities that are wanted.
+		// It has none of the wanted quantities.
 	case readPowerState(r) == suspended:
 		g.energy.doubt()
 		r.problems = r.problems[:readProblems]

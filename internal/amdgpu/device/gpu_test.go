@@ -123,7 +123,7 @@ func TestEpoch(t *testing.T) {
 	assert.EqualValues(t, 1, g.Read(in).Device.Epoch)
 }
 
-// TestEnergyOfTheSensors: a counter of the sensors is preferred to that of the table.
+// TestEnergyOfTheSensors: a counter of the sensors is preferred to the counter of the table.
 func TestEnergyOfTheSensors(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, g, in := first(t, m)
@@ -134,7 +134,7 @@ func TestEnergyOfTheSensors(t *testing.T) {
 	assert.False(t, g.Read(in).Device.Energy.Known())
 }
 
-// TestSensorsWithoutLabels: earlier drivers have one temperature, that of the edge, and no label for it.
+// TestSensorsWithoutLabels: earlier drivers report only the edge temperature, without a label.
 func TestSensorsWithoutLabels(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Metrics = nil

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// hostLimitReasons are why the clock of an XCC is low, in the order of hostLimitCounts. That there is little to do is no limit: it has a
-// time, and is not among what holds the GPU back now.
+// hostLimitReasons are why the clock of an XCC is low, in the order of hostLimitCounts. A low load is not a limit: it has a time, and is
+// not one of the reasons that throttle the GPU now.
 var hostLimitReasons = [...]struct {
 	reason gpu.ThrottleReason
 	limits bool
@@ -27,7 +27,7 @@ type hostLimits struct {
 	xccs [gpumetrics.MaxXCCs]counter.Residency
 }
 
-// read sets the times, each the mean of the XCCs. It is absent where that of an XCC is not known.
+// read sets the times, each the mean of the XCCs. A time is absent if the time of one XCC is unknown.
 func (h *hostLimits) read(d *gpu.Device, table *gpumetrics.Table, now time.Time) {
 	total, _ := table.Accumulations.Get()
 	clock, _ := table.ClockCounter.Get()

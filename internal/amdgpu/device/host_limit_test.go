@@ -13,7 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestHostLimits: of 10,000 looks in 10 s the clock of one XCC was below the limit of the host in 5000, and that of the other never.
+// TestHostLimits: in 5000 of 10,000 checks in 10 s the clock of one XCC was below the limit of the host; the clock of the other XCC never
+// was.
 func TestHostLimits(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var times throttleTimes

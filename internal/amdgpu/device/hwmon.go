@@ -17,9 +17,9 @@ const maxSensorFiles = 1024
 const sensorGroups = gpu.GroupTemperature | gpu.GroupTemperatureLimits | gpu.GroupPower | gpu.GroupPowerDetail | gpu.GroupPowerLimit |
 	gpu.GroupEnergy | gpu.GroupClocks | gpu.GroupThrottle | gpu.GroupThrottleTime | gpu.GroupFans | gpu.GroupFanSpeed | gpu.GroupVoltage
 
-// sensors is where the sensors of a GPU are (hwmon). Names of files are relative to the GPU's directory.
+// sensors locates the sensors of a GPU (hwmon). Names of files are relative to the GPU's directory.
 type sensors struct {
-	dir         string                      // hwmon/hwmon3; empty: it has none
+	dir         string                      // hwmon/hwmon3; empty if there are no sensors
 	temperature [gpu.NumSensors]string      // hwmon/hwmon3/temp2, for temp2_input, temp2_crit, temp2_emergency
 	frequency   [gpu.NumClockDomains]string // hwmon/hwmon3/freq1, for freq1_input
 	voltages    []voltageSensor             // by their numbers
@@ -52,7 +52,7 @@ func findSensors(r *reader) sensors {
 	return s
 }
 
-// sensorLabel reads the label of a sensor. Before the driver had labels there was one temperature, that of the edge.
+// sensorLabel reads the label of a sensor. Before the driver had labels, the edge temperature was the only one.
 func sensorLabel(r *reader, sensor string) string {
 	text, err := sysfs.Read(r.dir + "/" + sensor + "_label")
 	r.note(err)
@@ -81,7 +81,7 @@ func (s *sensors) add(name, label string) {
 	}
 }
 
-// file returns the name of a file of the sensors that has no label; empty where there are no sensors.
+// file returns the name of a file of the sensors that has no label; empty if there are no sensors.
 func (s *sensors) file(name string) string {
 	if s.dir == "" {
 		return ""
@@ -89,7 +89,7 @@ func (s *sensors) file(name string) string {
 	return s.dir + "/" + name
 }
 
-// fileOf returns the name of a file of one sensor; empty where the GPU does not have the sensor.
+// fileOf returns the name of a file of one sensor; empty if the GPU does not have the sensor.
 func fileOf(sensor, suffix string) string {
 	if sensor == "" {
 		return ""

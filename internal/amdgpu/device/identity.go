@@ -70,9 +70,9 @@ func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 	}
 }
 
-// file reads a file, which not every GPU has, until the driver has answered for it: the driver refuses files while it resets the GPU or
-// the machine is suspended, and gives them afterwards. A file that does not exist is looked for again at the next read, because the driver
-// makes the files of a card one after the other. Nothing is asked of the GPU, so a refusal does not count as a quantity that failed.
+// file reads a file, which not every GPU has, until the driver has answered for it: the driver refuses files while it resets the GPU or the
+// machine is suspended, and gives them afterwards. A file that does not exist is looked for again at the next read, because the driver
+// creates the files of a card one after the other. The GPU is not queried, so a refusal does not count as a quantity that failed.
 func (id *identity) file(r *reader, name string) string {
 	if slices.Contains(id.answered, name) {
 		return ""
@@ -99,7 +99,8 @@ func (id *identity) incomplete(r *reader, name string, err error) {
 
 const driverVersionFile = "/sys/module/" + scan.DriverName + "/version"
 
-// ReadDriverVersion reads the version of AMD's own driver. The kernel's driver has none but the kernel's. It is one for all GPUs.
+// ReadDriverVersion reads the version of AMD's own driver, which is the same for all GPUs. The kernel's driver has only the version of the
+// kernel.
 func ReadDriverVersion(root string) (string, error) {
 	for _, path := range [...]string{driverVersionFile, "/proc/sys/kernel/osrelease"} {
 		text, err := sysfs.Read(root + path)
@@ -113,7 +114,7 @@ func ReadDriverVersion(root string) (string, error) {
 	return "", nil
 }
 
-// readModel finds the name that the GPU itself has, else the one that libdrm knows for it, else that of the accelerators.
+// readModel finds the name that the GPU itself reports, else its name in libdrm, else its name among the accelerators.
 func (id *identity) readModel(r *reader, in *Input) {
 	id.product = cmp.Or(sysfs.Label(id.file(r, "product_name")), id.product)
 	if v, ok := sysfs.ParseHex(id.file(r, "device")); ok {

@@ -31,8 +31,8 @@ func readMemory(r *reader, size gpu.Opt[int64], nodes []scan.Node, partitions in
 	}
 }
 
-// readUnifiedMemory returns the memory of an accelerator that shares the machine's memory (MI300A). The DRM driver reports that such an
-// accelerator has none. The compute driver reports it if it shows the whole GPU. Only AMD's own driver reports the usage; a usage that all
+// readUnifiedMemory returns the memory of an accelerator that shares the machine's memory (MI300A). The DRM driver reports no memory for
+// such an accelerator. The compute driver reports it if it shows the whole GPU. Only AMD's own driver reports the usage; a usage that all
 // partitions repeat may be the GPU's.
 func readUnifiedMemory(nodes []scan.Node, partitions int) (limit, usage gpu.Opt[int64]) {
 	if len(nodes) != max(1, partitions) {

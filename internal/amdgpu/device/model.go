@@ -40,12 +40,12 @@ func acceleratorName(device uint64) string {
 type Names map[[2]uint64]string
 
 // ReadNames reads the table of names that libdrm installs below root: lines of "device,\trevision,\tname", the numbers in hexadecimal
-// digits. The names are not nil, and empty where there is no table. It is one for all GPUs.
+// digits. The result is not nil, and empty if there is no table. It is the same for all GPUs.
 func ReadNames(root string) (Names, error) {
 	names := Names{}
 	f, err := os.Open(filepath.Join(root, namesFile)) //nolint:gosec // below the root that is configured
 	if err != nil {
-		return names, nil //nolint:nilerr // most machines have none
+		return names, nil //nolint:nilerr // most machines have no table
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	lines := bufio.NewScanner(io.LimitReader(f, maxNames))

@@ -50,7 +50,7 @@ func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, t
 	return partitions
 }
 
-// nodeOf returns the KFD node of a partition; nil where it is not seen.
+// nodeOf returns the KFD node of a partition; nil if it is not visible.
 func nodeOf(nodes []scan.Node, partition int) *scan.Node {
 	i := slices.IndexFunc(nodes, func(n scan.Node) bool { return n.Partition == partition })
 	if i < 0 {
@@ -59,8 +59,8 @@ func nodeOf(nodes []scan.Node, partition int) *scan.Node {
 	return &nodes[i]
 }
 
-// setPartitionNames gives a partition the names of its own DRM device. The first has that of the GPU. Where the node, or the DRM
-// device of the node, is not seen, the names are unknown.
+// setPartitionNames gives a partition the names of its own DRM device. The first partition has the DRM device of the GPU. If the node, or
+// the DRM device of the node, is not visible, the names are unknown.
 func setPartitionNames(d *gpu.Device, in Input, node *scan.Node) {
 	if node == nil || node.XCP == "" {
 		if d.Partition == gpu.Some(0) && len(in.Nodes) > 0 {
@@ -76,7 +76,7 @@ func setPartitionNames(d *gpu.Device, in Input, node *scan.Node) {
 	}
 }
 
-// keepNames remembers the names of the partitions. Where the scan is stale they are as they were; a name that was never seen is unknown.
+// keepNames remembers the names of the partitions. If the scan is stale they stay as they were; a name that was never seen is unknown.
 func (g *GPU) keepNames(partitions []gpu.Device, stale bool) {
 	if g.names == nil {
 		g.names = make(map[int]string, len(partitions))

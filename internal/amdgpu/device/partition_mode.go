@@ -11,14 +11,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/amdgpu/sysfs"
 )
 
-// readProfile reads the compute partition mode: SPX, DPX, TPX, QPX, CPX; empty where the driver knows none. It reports whether the
-// mode could be read.
+// readProfile reads the compute partition mode: SPX, DPX, TPX, QPX, CPX; empty if the driver does not know it. It reports whether the mode
+// could be read.
 func readProfile(r *reader) (string, bool) {
 	text, ok := r.file("partition", "current_compute_partition")
 	return strings.ToUpper(sysfs.Label(text)), ok
 }
 
-// readMemoryMode reads the partition mode of the memory: NPS1, NPS4; empty where the driver knows none.
+// readMemoryMode reads the partition mode of the memory: NPS1, NPS4; empty if the driver does not know it.
 func readMemoryMode(r *reader) string {
 	text, _ := r.file("partition", "current_memory_partition")
 	mode := strings.ToUpper(sysfs.Label(text))

@@ -60,8 +60,8 @@ func readPCIeLink(r *reader, table *gpumetrics.Table, p *gpu.PCIe) {
 	p.WidthLimit = width("max_link_width")
 }
 
-// linkDir returns the directory of the PCI function at which the GPU's link to the host ends. On boards with a PCIe switch of their
-// own, whose ports are AMD's too, it is that of the switch: behind the switch the link is always at its best.
+// linkDir returns the directory of the PCI function at which the GPU's link to the host ends. On boards with a PCIe switch of their own,
+// whose ports are AMD's too, it is the directory of the switch: behind the switch the link always has its maximum speed and width.
 func linkDir(r *reader) string {
 	dir := r.dir
 	for {

@@ -26,7 +26,7 @@ func TestParseLinkSpeed(t *testing.T) {
 	}
 }
 
-// TestPCIeCounts: a register of a GPU that is off the bus is no count, and what is not wanted is not reported.
+// TestPCIeCounts: the register of a GPU that is off the bus is not a count, and a quantity that is not wanted is not reported.
 func TestPCIeCounts(t *testing.T) {
 	table := gpumetrics.Table{PCIe: gpumetrics.PCIeCounts{
 		Replays: gpu.Some[uint64](1), Rollovers: gpu.Some[uint64](2), Recoveries: gpu.Some[uint64](math.MaxUint32),

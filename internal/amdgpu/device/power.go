@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const leastPower = 0.3 // W, of a GPU that is awake
+const minPower = 0.3 // W, of a GPU that is awake
 
 func readPower(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, apu bool, d *gpu.Device) {
 	if apu {
@@ -58,12 +58,12 @@ func readDraw(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table) (dr
 	return draw, drawn(instant, table.Energy)
 }
 
-// drawn drops a power draw that is none. The second die of an MI250 reports 0 W and counts no energy, as the first one reports for
-// both. A draw of milliwatts is one of watts that the driver took for milliwatts.
+// drawn drops an invalid power draw. The second die of an MI250 reports 0 W and counts no energy, because the first one reports for both. A
+// draw of milliwatts is a value in watts that the driver interpreted as milliwatts.
 func drawn(watts gpu.Opt[float64], energy gpu.Opt[uint64]) gpu.Opt[float64] {
 	w, ok := watts.Get()
 	units, counted := energy.Get()
-	if ok && (w == 0 && (!counted || units == 0) || w > 0 && w < leastPower) {
+	if ok && (w == 0 && (!counted || units == 0) || w > 0 && w < minPower) {
 		return gpu.Opt[float64]{}
 	}
 	return watts

@@ -40,8 +40,8 @@ func readErrorCounts(r *reader, d *gpu.Device) {
 	}
 }
 
-// findRASBlocks returns the IP blocks with error counts in umc_err_count, or in aca_umc, which later drivers have in its place for
-// MI300 and its successors.
+// findRASBlocks returns the IP blocks with error counts in umc_err_count, or in aca_umc, which replaces it in later drivers for MI300 and
+// its successors.
 func findRASBlocks(r *reader) []rasBlock {
 	names, err := sysfs.Names(r.dir+"/ras", maxRASFiles)
 	r.note(err)

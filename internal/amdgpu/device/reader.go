@@ -60,7 +60,7 @@ func (r *reader) fileIn(dir, what, name string) (string, bool) {
 	text, err := r.readFile(filepath.Join(dir, name))
 	if err == nil && len(text) == 0 {
 		if name == metricsFile {
-			return "", false // how the driver says of older GPUs that it makes no table
+			return "", false // the driver's answer for older GPUs without a table
 		}
 		err = errEmpty
 	}

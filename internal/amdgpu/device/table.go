@@ -18,8 +18,8 @@ const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.Group
 // kindGroups are the quantities that mean something else on an APU.
 const kindGroups = gpu.GroupProcesses | gpu.GroupPowerDetail | gpu.GroupPowerLimit
 
-// readTable reads the gpu_metrics table where it is wanted, and reports whether the driver gave one. The table is empty where it
-// could not be decoded. For kindGroups its revision is wanted, which shows an APU: known is that of an earlier read.
+// readTable reads the gpu_metrics table if it is wanted, and reports whether the driver returned one. The table is empty if it could not be
+// decoded. For kindGroups its revision is wanted, which identifies an APU: known is the revision of an earlier read.
 func readTable(r *reader, cfg Config, known gpumetrics.Revision) (gpumetrics.Table, bool) {
 	kind := cfg.Want.Has(kindGroups) && known == gpumetrics.Revision{}
 	if !kind && !cfg.Want.Has(tableGroups) {

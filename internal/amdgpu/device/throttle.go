@@ -46,8 +46,8 @@ var heatSensors = map[gpu.ThrottleReason][]gpu.Sensor{
 // cool is how far below the limit each sensor is, in K, if heat cannot slow the GPU down. The firmware may begin somewhat below the limit.
 const cool = 35
 
-// dropContradicted drops what the status says of heat if the sensors contradict it. Some firmware sets bits of heat all the time: that of
-// an idle RX 7600S at 54 °C.
+// dropContradicted drops heat bits of the status that the sensors contradict. Some firmware sets bits of heat all the time, such as an idle
+// RX 7600S at 54 °C.
 func dropContradicted(r *reader, s sensors, table *gpumetrics.Table, d *gpu.Device) {
 	var heat *gpu.Device
 	for reason, which := range heatSensors {

@@ -97,7 +97,7 @@ func TestThrottleTimes(t *testing.T) {
 	assert.False(t, d.Throttle[gpu.ThrottleThermalVR].Active.Known())
 	assert.Empty(t, read(residencyTable(5, 65_100, 15_000), start.Add(time.Minute)).Throttle, "the GPU was reset")
 
-	// What the status says stays where the counts say nothing.
+	// The status stays if the counts say nothing.
 	d = gpu.Device{}
 	d.Throttle[gpu.ThrottleCurrent].Active = gpu.Some(true)
 	times.read(&d, residencyTable(35, 66_000, 15_000), start.Add(90*time.Second))

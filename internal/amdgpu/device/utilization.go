@@ -40,11 +40,11 @@ func isMI200(device gpu.Opt[uint64]) bool {
 
 // meanActivity returns the mean activity of the engines of all partitions.
 func meanActivity(
-	partitions []gpumetrics.PartitionActivity, of func(*gpumetrics.PartitionActivity) gpu.Opt[float64],
+	partitions []gpumetrics.PartitionActivity, activity func(*gpumetrics.PartitionActivity) gpu.Opt[float64],
 ) gpu.Opt[float64] {
 	var sum, n float64
 	for i := range partitions {
-		if v, ok := of(&partitions[i]).Get(); ok {
+		if v, ok := activity(&partitions[i]).Get(); ok {
 			sum += v
 			n++
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestVideoActivity: the driver's own file is preferred to the table, and the zeros of an MI200 are none.
+// TestVideoActivity: the driver's own file is preferred to the table, and the zeros of an MI200 are not values.
 func TestVideoActivity(t *testing.T) {
 	shares := gpumetrics.Table{}
 	shares.Activity[0].Video, shares.Activity[2].Video = gpu.Some(0.2), gpu.Some(0.4)

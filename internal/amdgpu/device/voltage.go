@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readVoltages reads the voltages, those of the table where no sensor has them.
+// readVoltages reads the voltages, from the table if no sensor has them.
 func readVoltages(r *reader, s sensors, table *gpumetrics.Table, d *gpu.Device) {
 	for _, sensor := range s.voltages {
 		if v := r.scaled("voltage", fileOf(sensor.name, "_input"), milli, plausible.Voltage); v.Known() {

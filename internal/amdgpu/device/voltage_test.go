@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// TestVoltagesAndFan: the sensors' voltages are preferred to those of the table, and a board may have no fan.
+// TestVoltagesAndFan: the sensors' voltages are preferred to the voltages of the table, and a board may have no fan.
 func TestVoltagesAndFan(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

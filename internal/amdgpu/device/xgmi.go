@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	kibi    = 1 << 10
-	mostKiB = 1<<50 - 1
+	kibi   = 1 << 10
+	maxKiB = 1<<50 - 1
 )
 
 // xgmiGroups are the groups of the links to other GPUs.
@@ -85,10 +85,10 @@ func (x *xgmiDirection) add(links []gpu.Opt[uint64], sum gpu.Opt[uint64]) (now [
 	return now, total
 }
 
-// bytesOf converts KiB to bytes. A value beyond any link's is none.
+// bytesOf converts KiB to bytes. It drops a value that no link can reach.
 func bytesOf(kib gpu.Opt[uint64]) gpu.Opt[int64] {
 	v, ok := kib.Get()
-	if !ok || v > mostKiB {
+	if !ok || v > maxKiB {
 		return gpu.Opt[int64]{}
 	}
 	return gpu.Some(int64(v) * kibi)
@@ -96,13 +96,13 @@ func bytesOf(kib gpu.Opt[uint64]) gpu.Opt[int64] {
 
 // The most lanes of a link, and Gbit/s of a lane, that a table can mean.
 const (
-	mostLanes = 64
-	mostGbps  = 1000
+	maxLanes = 64
+	maxGbps  = 1000
 )
 
 func xgmiWidth(table *gpumetrics.Table) gpu.Opt[int64] {
 	lanes, ok := table.XGMIWidth.Get()
-	if !ok || lanes < 1 || lanes > mostLanes {
+	if !ok || lanes < 1 || lanes > maxLanes {
 		return gpu.Opt[int64]{}
 	}
 	return gpu.Some(int64(lanes))
@@ -112,7 +112,7 @@ func xgmiWidth(table *gpumetrics.Table) gpu.Opt[int64] {
 func xgmiBandwidth(table *gpumetrics.Table) gpu.Opt[float64] {
 	lanes, ok := xgmiWidth(table).Get()
 	gbps, known := table.XGMISpeed.Get()
-	if !ok || !known || gbps < 1 || gbps > mostGbps {
+	if !ok || !known || gbps < 1 || gbps > maxGbps {
 		return gpu.Opt[float64]{}
 	}
 	const bitsPerByte = 8

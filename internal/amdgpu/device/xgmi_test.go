@@ -55,7 +55,7 @@ func TestXGMISum(t *testing.T) {
 	assert.Equal(t, gpu.Interconnect{Type: gpu.XGMI, Received: gpu.Total[int64](3 * kibi), Transmitted: gpu.Total[int64](4 * kibi)}, d.Interconnect)
 }
 
-// TestXGMIStates: a link that is down is reported where some link was ever up, or had bytes: otherwise the GPU has no neighbours.
+// TestXGMIStates: a link that is down is reported if some link was ever up, or had bytes: otherwise the GPU has no neighbours.
 func TestXGMIStates(t *testing.T) {
 	var table gpumetrics.Table
 	table.XGMIWidth, table.XGMISpeed = gpu.Some[uint64](16), gpu.Some[uint64](32)

@@ -90,8 +90,8 @@ func (a *attribute) at(i int) gpu.Opt[uint64] {
 	return a.values[i]
 }
 
-// attributes returns the attributes of a table, which must be complete to the last byte. Signed attributes are left out because none is
-// used.
+// attributes returns the attributes of a table, which must be complete to the last byte. Signed attributes are left out because none of
+// them is used.
 func attributes(text []byte) ([]attribute, error) {
 	if len(text) < attributesAt {
 		return nil, fmt.Errorf("%d bytes without attributes: %w", len(text), ErrFormat)

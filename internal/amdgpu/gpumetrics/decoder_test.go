@@ -144,7 +144,7 @@ func TestDiscreteRevisions(t *testing.T) {
 	assert.Equal(t, gpu.Some[uint64](1<<34), decode(t, v3).Throttle)
 }
 
-// TestEnergyNotCounted: where the firmware does not count, the driver writes 32 ones into the field of 64 bits.
+// TestEnergyNotCounted: if the firmware does not count, the driver writes 32 ones into the field of 64 bits.
 func TestEnergyNotCounted(t *testing.T) {
 	v1 := amdgpusim.Blank(&amdgpusim.MetricsV1x1{}, 1, 1)
 	v2 := amdgpusim.Blank(&amdgpusim.MetricsV1x2{}, 1, 2)

@@ -67,7 +67,7 @@ type field struct {
 	size   int // bytes: 1, 2, 4, 8, or the size of a whole structure
 	count  int
 	offset int
-	align  int // where it is not the size
+	align  int // if it is not the size
 }
 
 func u8(id fieldID) field          { return field{id: id, size: 1, count: 1} }
@@ -82,12 +82,12 @@ func structs(id fieldID, l *layout, n int) field {
 	return field{id: id, size: l.size, count: n, align: l.align}
 }
 
-// layout is where the fields of one revision of the table are.
+// layout locates the fields of one revision of the table.
 type layout struct {
 	size   int
 	align  int
 	fields [numFields]field // count 0: the revision lacks it
-	// partition is the layout of what the table says of one partition; nil where the revision has no partitions.
+	// partition is the layout of the data of one partition; nil if the revision has no partitions.
 	partition *layout
 }
 
@@ -113,7 +113,7 @@ func newLayout(fields ...[]field) *layout {
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// fields reads the fields of a table whose size is that of the layout.
+// fields reads the fields of a table that has the size of the layout.
 type fields struct {
 	text   []byte
 	layout *layout

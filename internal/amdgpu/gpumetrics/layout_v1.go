@@ -102,8 +102,8 @@ func sensors4() []field {
 	}
 }
 
-// links4: PCIe and XGMI width and speed, accumulated activities, PCIe bandwidth, recoveries, replays and their rollovers. The PCIe bandwidth
-// is left out: it is a sum of samples in GB/s, whose pace is not documented, and no count of bytes.
+// links4: PCIe and XGMI width and speed, accumulated activities, PCIe bandwidth, recoveries, replays and their rollovers. The PCIe
+// bandwidth is left out: it is a sum of samples in GB/s at an undocumented pace, not a count of bytes.
 func links4() []field {
 	return []field{
 		u16(fieldLinkWidth), u16(fieldLinkSpeed), u16(fieldXGMIWidth), u16(fieldXGMISpeed), u32(fieldNone), u32(fieldNone),
@@ -118,7 +118,7 @@ func xgmi4() []field {
 	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u64(fieldNone)}
 }
 
-// xgmi7 has the states of the links as well.
+// xgmi7 also has the states of the links.
 func xgmi7() []field {
 	return []field{u64s(fieldXGMIRead, 8), u64s(fieldXGMIWrite, 8), u16s(fieldXGMIStatus, 8), pad16(1), u64(fieldNone)}
 }

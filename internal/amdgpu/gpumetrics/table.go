@@ -37,7 +37,7 @@ type Revision struct{ Format, Content uint8 }
 // Energy32 reports whether most firmware with this revision has an energy counter of 32 bits, whatever the size of the field.
 func (r Revision) Energy32() bool { return r.Format == 1 && r.Content <= 3 }
 
-// APU reports whether the revision is one of APUs whose graphics memory is a part of the machine's. MI300A has revisions of discrete GPUs.
+// APU reports whether the revision is for APUs whose graphics memory is a part of the machine's. MI300A has revisions of discrete GPUs.
 func (r Revision) APU() bool { return r.Format >= 2 }
 
 func (r Revision) String() string { return fmt.Sprintf("v%d.%d", r.Format, r.Content) }
@@ -53,13 +53,13 @@ type Table struct {
 	GFXActivity gpu.Opt[float64] // fraction of time
 	UMCActivity gpu.Opt[float64] // fraction of time in which the memory controller was busy
 	JPEG        gpu.Opt[float64] // fraction of time, the mean of the engines
-	// Video is the activity of the engines that encode and decode (VCN, UVD) as a fraction of time: their mean, in tables up to 1.3 that of the
-	// busier one. Drivers write 0 for GPUs whose firmware does not report it: MI200.
+	// Video is the activity of the engines that encode and decode (VCN, UVD) as a fraction of time: their mean, in tables up to 1.3 the
+	// activity of the busier one. Drivers write 0 for GPUs whose firmware does not report it: MI200.
 	Video gpu.Opt[float64]
 
 	AveragePower, CurrentPower gpu.Opt[float64] // W
 	socketPower, gfxPower      gpu.Opt[uint64]  // of an APU, see GFXPower
-	Energy                     gpu.Opt[uint64]  // in a unit that the table does not tell (counter.EnergyUnit)
+	Energy                     gpu.Opt[uint64]  // in a unit that the table does not give (counter.EnergyUnit)
 	ClockCounter               gpu.Opt[uint64]  // ns, the driver's clock when the table was made
 
 	GFXClock, MemoryClock, VideoClock gpu.Opt[float64] // Hz

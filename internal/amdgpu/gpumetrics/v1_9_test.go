@@ -102,7 +102,7 @@ func TestAttributes(t *testing.T) {
 	assert.Equal(t, gpu.Some[uint64](2), m.Partitions)
 }
 
-// The highest temperature of the stacks counts, wherever it stands in the table.
+// The highest temperature of the stacks counts, at any place in the table.
 func TestAttributesOfMemoryTemperature(t *testing.T) {
 	for name, tt := range map[string]struct {
 		write func(w *attributeTable)

@@ -13,7 +13,7 @@ import (
 
 const percent = 100
 
-// value reads a little-endian number; one all of whose bits are ones is none.
+// value reads a little-endian number; absent if all bits are ones.
 func value(text []byte, size int) gpu.Opt[uint64] {
 	var v, none uint64
 	switch size {
@@ -88,7 +88,7 @@ func highest(all []gpu.Opt[uint64]) gpu.Opt[uint64] {
 	var result gpu.Opt[uint64]
 	for _, v := range all {
 		n, ok := v.Get()
-		if most, had := result.Get(); ok && (!had || n > most) {
+		if last, known := result.Get(); ok && (!known || n > last) {
 			result = v
 		}
 	}

@@ -26,19 +26,19 @@ func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
 
 // joinXCCs returns the XCCs of all partitions. Each partition gets as many as the largest one has.
 func joinXCCs(partitions [][]XCC) []XCC {
-	most, last := 0, 0
+	maxXCCs, last := 0, 0
 	for i, p := range partitions {
-		most = max(most, len(p))
+		maxXCCs = max(maxXCCs, len(p))
 		if len(p) > 0 {
 			last = i + 1
 		}
 	}
-	if most == 0 {
+	if maxXCCs == 0 {
 		return nil
 	}
-	xccs := make([]XCC, most*last)
+	xccs := make([]XCC, maxXCCs*last)
 	for i, p := range partitions {
-		copy(xccs[min(i*most, len(xccs)):], p)
+		copy(xccs[min(i*maxXCCs, len(xccs)):], p)
 	}
 	return xccs
 }

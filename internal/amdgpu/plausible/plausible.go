@@ -18,7 +18,7 @@ const (
 	MostRPM   = 100_000
 )
 
-// Within returns a value that lies within bounds.
+// Within returns a value that is within bounds.
 func Within(v, low, high float64) gpu.Opt[float64] {
 	if !(v >= low && v <= high) { // NaN is not
 		return gpu.Opt[float64]{}
@@ -37,7 +37,7 @@ func Temperature(v float64) gpu.Opt[float64] {
 	return Within(v, Coldest, Hottest)
 }
 
-// MemoryTemperature returns the temperature of memory in °C; 0 is that of a sensor that is not there.
+// MemoryTemperature returns the temperature of memory in °C; 0 means that the sensor does not exist.
 func MemoryTemperature(v float64) gpu.Opt[float64] {
 	if v == 0 {
 		return gpu.Opt[float64]{}
@@ -45,7 +45,7 @@ func MemoryTemperature(v float64) gpu.Opt[float64] {
 	return Temperature(v)
 }
 
-// TemperatureLimit returns a temperature limit in °C; 0 is how firmware says that there is none.
+// TemperatureLimit returns a temperature limit in °C; 0 means that the firmware has no limit.
 func TemperatureLimit(v float64) gpu.Opt[float64] { return Within(v, 1, Hottest) }
 
 // Power returns a power draw in watts.
@@ -87,7 +87,7 @@ func PCIeGeneration(tenths uint64) gpu.Opt[int64] {
 	return gpu.Opt[int64]{}
 }
 
-// PCIeWidth returns a number of lanes that a link can have. 0 and 255 are how the kernel says that there is no link.
+// PCIeWidth returns a number of lanes that a link can have. 0 and 255 mean that there is no link.
 func PCIeWidth(lanes uint64) gpu.Opt[int64] {
 	if lanes < 1 || lanes > 32 {
 		return gpu.Opt[int64]{}

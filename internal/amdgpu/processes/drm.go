@@ -165,7 +165,7 @@ func (r *drmRead) addFile(first int, pid int64, f drmFile) {
 	}
 }
 
-// refused notes what the kernel does not let this process see. A process that ended meanwhile is no refusal.
+// refused notes what the kernel does not let this process see. The end of a process meanwhile is not a refusal.
 func (r *drmRead) refused(err error) {
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):

@@ -43,7 +43,7 @@ func (t *clientTimes) end(givenUp bool, left []int64) {
 	for _, pid := range left {
 		t.left[pid] = true
 	}
-	for key, known := range t.before { // it may be that of a process that was left out
+	for key, known := range t.before { // it may belong to a process that was left out
 		if _, ok := t.after[key]; !ok && len(left) > 0 && len(t.after) < maxDRMFiles {
 			t.after[key] = known
 		}

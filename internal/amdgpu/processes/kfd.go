@@ -23,8 +23,8 @@ type KFDUsage struct {
 	owner  scan.Owner
 	memory int64
 	units  gpu.Opt[float64] // the fraction of the compute units that work for it now
-	// copied and evicted are seconds since the process began: that the copy engines (SDMA) worked for it, and that its queues were not
-	// allowed to run because the driver had moved its memory.
+	// copied and evicted are seconds since the start of the process: the time in which the copy engines (SDMA) worked for it, and the time
+	// in which its queues were not allowed to run because the driver had moved its memory.
 	copied, evicted gpu.Opt[float64]
 }
 
@@ -37,15 +37,15 @@ type KFD struct {
 // NewKFD returns a reader of the compute driver's processes below root.
 func NewKFD(root string) *KFD { return &KFD{dir: filepath.Join(root, "sys/class/kfd/kfd/proc")} }
 
-// Read reads what the compute driver shows of its processes, until ctx ends. Anyone may read it: their memory on each GPU and, where these
-// are wanted, the compute units that work for them and their times. An error is ErrBlocked; the other processes are returned with it.
+// Read reads what the compute driver shows of its processes, until ctx ends, without special permissions: their memory on each GPU and, if
+// wanted, the compute units that work for them and their times. An error is ErrBlocked; the other processes are returned with it.
 func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, want gpu.Group) ([]KFDUsage, error) {
 	if len(inv.Nodes) == 0 {
 		return nil, nil
 	}
 	pids, _, err := listPIDs(k.dir)
 	if err != nil {
-		return nil, nil //nolint:nilerr // there is no compute driver
+		return nil, nil //nolint:nilerr // no compute driver
 	}
 	var usages []KFDUsage
 	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, want) },

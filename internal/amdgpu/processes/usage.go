@@ -127,9 +127,9 @@ func (u *Usage) kind() gpu.ProcessType {
 	return gpu.ProcessUnknown
 }
 
-// setUtilization sets the share of the time since the last read that the engines worked for the process. The queues of the compute
-// driver are fed without the DRM driver, which therefore does not know their time: for them the share of the compute units that work
-// for the process now stands in.
+// setUtilization sets the share of the time since the last read that the engines worked for the process. The queues of the compute driver
+// are fed without the DRM driver, which therefore does not know their time: for them the current share of the compute units of the process
+// is used instead.
 func (u *Usage) setUtilization(p *gpu.Process) {
 	general := u.used[engineGFX] || u.used[engineCompute]
 	if u.timed && (general || u.drm && !u.kfd) {

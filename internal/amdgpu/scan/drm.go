@@ -18,8 +18,8 @@ import (
 
 const maxDRM = 4096
 
-// scanDRM finds the driver's DRM devices: those of cards, which lie below their PCI function, and those of partitions, which do
-// not.
+// scanDRM finds the driver's DRM devices: the devices of cards, which are below their PCI function, and the devices of partitions, which
+// are not.
 func (s *scanner) scanDRM() {
 	names, err := sysfs.Names(s.path("sys/class/drm"), maxDRM)
 	s.denied("sys/class/drm", err)
@@ -53,7 +53,7 @@ func (s *scanner) addCard(c Card, node string) {
 	s.cards.cards[i].DRM = append(s.cards.cards[i].DRM, node)
 }
 
-// denied notes that this process lacks the right to look at DRM devices.
+// denied notes that this process has no permission to look at DRM devices.
 func (s *scanner) denied(path string, err error) {
 	s.note(err)
 	if errors.Is(err, fs.ErrPermission) {
@@ -84,8 +84,8 @@ func (s *scanner) videoDecodes(node string) bool {
 }
 
 // drmDevice returns the directory of a DRM node, to which the link of the class leads:
-// ../../devices/pci0000:00/0000:00:01.1/0000:03:00.0/drm/card1, ../../devices/platform/amdgpu_xcp_3/drm/card4. It is empty where
-// the node is no such link.
+// ../../devices/pci0000:00/0000:00:01.1/0000:03:00.0/drm/card1, ../../devices/platform/amdgpu_xcp_3/drm/card4. It is empty if the node is
+// not such a link.
 func (s *scanner) drmDevice(node string) string {
 	target, err := os.Readlink(s.path("sys/class/drm", node))
 	s.denied("sys/class/drm/"+node, err)
@@ -103,7 +103,7 @@ func isXCP(device string) bool {
 	return strings.HasPrefix(device, "amdgpu_xcp_") || strings.HasPrefix(device, "amdgpu_xcp.")
 }
 
-// IsDRMNode reports whether a name is that of a DRM node: card1, renderD128.
+// IsDRMNode reports whether a name is the name of a DRM node: card1, renderD128.
 func IsDRMNode(name string) bool {
 	number, ok := strings.CutPrefix(name, "card")
 	if !ok {

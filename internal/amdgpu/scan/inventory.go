@@ -35,7 +35,7 @@ type Owner struct {
 	Partition int    // 0 for a GPU without partitions
 }
 
-// Card returns the card at an address; nil where there is none.
+// Card returns the card at an address; nil if there is no card.
 func (inv *Inventory) Card(address string) *Card {
 	i, found := slices.BinarySearchFunc(inv.Cards, address, func(c Card, a string) int { return cmp.Compare(c.Address, a) })
 	if !found {
@@ -63,7 +63,7 @@ func (inv *Inventory) NodesOf(address string) []Node {
 	return inv.Nodes[i:j]
 }
 
-// NodeByID returns the KFD node with a gpu_id; nil where there is none.
+// NodeByID returns the KFD node with a gpu_id; nil if there is no such node.
 func (inv *Inventory) NodeByID(gpuID uint64) *Node {
 	i := slices.IndexFunc(inv.Nodes, func(n Node) bool { return n.GPUID == gpuID })
 	if i < 0 {

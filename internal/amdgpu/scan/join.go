@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Join makes an inventory of its parts. The bus and the topology are nil where they could not be read.
+// Join assembles an inventory from its parts. The bus and the topology are nil if they could not be read.
 func Join(cards *Cards, bus *Bus, topology *Topology) *Inventory {
 	inv := &Inventory{Cards: cards.cards, CardsErr: cards.err, DriverLoaded: cards.loaded, Partitions: len(cards.xcps) > 0}
 	if bus != nil {
@@ -27,7 +27,7 @@ func (inv *Inventory) arrangeNodes(xcps map[string][]string) {
 	for i := range inv.Nodes {
 		n := &inv.Nodes[i]
 		if inv.Card(n.Address) == nil {
-			// The number of the partition is where the function would be.
+			// The number of the partition is in the place of the function.
 			if address := n.Address[:len(n.Address)-1] + "0"; inv.Card(address) != nil {
 				n.Partition = int(n.Address[len(n.Address)-1] - '0')
 				n.Address = address

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
-// Scan reads the inventory below root. An error is reported where this process may open no further file; then nothing is known.
+// Scan reads the inventory below root. An error is returned if this process may open no further file; then nothing is known.
 func Scan(root string) (*Inventory, error) {
 	cards, err1 := ReadCards(root)
 	bus, err2 := ReadBus(root)
@@ -25,7 +25,7 @@ func Scan(root string) (*Inventory, error) {
 	return Join(cards, bus, topology), nil
 }
 
-// ReadCards finds the driver's DRM devices below root. An error is as that of Scan.
+// ReadCards finds the driver's DRM devices below root. Its errors are the errors of Scan.
 func ReadCards(root string) (*Cards, error) {
 	s := &scanner{root: root}
 	_, err := os.Stat(s.path("sys/module", DriverName))
@@ -34,7 +34,7 @@ func ReadCards(root string) (*Cards, error) {
 	return &s.cards, s.fileLimit
 }
 
-// ReadBus finds the GPUs on the PCI bus below root. An error is as that of Scan.
+// ReadBus finds the GPUs on the PCI bus below root. Its errors are the errors of Scan.
 func ReadBus(root string) (*Bus, error) {
 	s := &scanner{root: root}
 	functions, err := pci.NewBus(s.path("sys"), pci.VendorAMD, isGPU).Scan(true)
@@ -42,15 +42,15 @@ func ReadBus(root string) (*Bus, error) {
 	if err != nil {
 		return &Bus{}, s.fileLimit
 	}
-	return &Bus{functions: append(pci.Functions{}, functions...), known: true}, s.fileLimit // known, even if there is none
+	return &Bus{functions: append(pci.Functions{}, functions...), known: true}, s.fileLimit // known, even if it is empty
 }
 
-// ReadTopology reads the topology of the compute driver below root. An error is as that of Scan.
+// ReadTopology reads the topology of the compute driver below root. Its errors are the errors of Scan.
 func ReadTopology(root string) (*Topology, error) {
 	s := &scanner{root: root}
 	s.scanKFD()
 	return &s.topology, s.fileLimit
 }
 
-// isGPU reports whether a PCI class is that of a display controller or of a processing accelerator.
+// isGPU reports whether a PCI class is the class of a display controller or of a processing accelerator.
 func isGPU(class uint32) bool { return class>>16 == 0x03 || class>>8 == 0x1200 }

@@ -68,8 +68,8 @@ func Errno(err error) error {
 	return err
 }
 
-// FileLimit returns an error with the remedy where err says that this process, or the machine, may open no further file; else
-// nil. What was read then is no fault of any GPU, and cannot be believed: GPUs would seem to be lost.
+// FileLimit returns an error with the remedy if err says that this process, or the machine, may open no further file; else nil. A read with
+// this error is not a fault of any GPU, and is not reliable: GPUs would seem to be lost.
 func FileLimit(err error) error {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrFormat is reported for a file whose content has not the form that the driver writes.
+// ErrFormat is returned for a file whose content does not have the format that the driver writes.
 var ErrFormat = errors.New("unexpected format")
 
 // ParseUint parses a decimal number with white space around it and nothing else.
@@ -31,7 +31,7 @@ func ParseHex(text string) (uint64, bool) {
 	return n, err == nil
 }
 
-// Label returns a line of text; empty for what the driver and firmware write where they know nothing.
+// Label returns a line of text; empty for the placeholders that the driver and firmware write.
 func Label(text string) string {
 	s := strings.TrimSpace(text)
 	switch strings.ToLower(s) {

@@ -50,7 +50,7 @@ const (
 // DefaultReservationNamespaces returns the namespaces that KAI and Run:ai create for their reservation pods.
 func DefaultReservationNamespaces() []string { return []string{kaiNamespace, runaiNamespace} }
 
-// ReservedGroup returns the group of tenants for which a reservation pod holds its GPU; false if the labels are not those of a
+// ReservedGroup returns the group of tenants for which a reservation pod holds its GPU; false if the labels are not the labels of a
 // reservation pod.
 func ReservedGroup(labels map[string]string) (string, bool) {
 	group := labels[groupLabel]
@@ -118,7 +118,7 @@ func containerOf(key, suffix string) (string, bool) {
 	return name, ok1 && ok2 && name != ""
 }
 
-// quantity returns a number of bytes, such as 5Gi; 0 if it is none.
+// quantity returns a number of bytes, such as 5Gi; 0 if it is invalid.
 func quantity(s string) int64 {
 	q, err := resource.ParseQuantity(s)
 	if err != nil || q.Sign() <= 0 || q.Value() > maxMiB*mib {
@@ -127,7 +127,7 @@ func quantity(s string) int64 {
 	return q.Value()
 }
 
-// mebibytes returns a number of MiB in bytes; 0 if it is none.
+// mebibytes returns a number of MiB in bytes; 0 if it is invalid.
 func mebibytes(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > maxMiB {

@@ -40,7 +40,7 @@ const maxCores = 100
 type VGPU struct {
 	UUID   string // GPU-<uuid> for a GPU; a name of the scheduler's own for a MIG instance
 	memory int64  // bytes; 0 if it is not known
-	cores  int64  // percentage; 0 is no limit
+	cores  int64  // percentage; 0 means no limit
 }
 
 // VGPUs returns the vGPUs of the containers of a pod that have any, in the order of the containers. ok is false if the pod has no such

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// WriteScript writes a shell script that may be run at once.
+// WriteScript writes a shell script that can be run immediately.
 //
 // No process starts while the file is open for writing: a process that another test starts in that moment inherits the
 // open file until its own exec, and the kernel refuses to run a file that is open for writing (ETXTBSY).

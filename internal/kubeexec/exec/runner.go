@@ -38,11 +38,10 @@ type Runner struct {
 	tool     command.Tool
 	now      func() time.Time
 
-	in       Container
-	instance string // the id of the container's instance
-	out      *Output
-	mode     mode
-	hung     int
+	in   Container
+	out  *Output
+	mode mode
+	hung int
 }
 
 var _ command.Runner = (*Runner)(nil)
@@ -52,12 +51,12 @@ func NewRunner(executor Executor, tool command.Tool, now func() time.Time) *Runn
 	return &Runner{executor: executor, tool: tool, now: now}
 }
 
-// Use sets the container in which the next commands run, until Release. instance is the id of the container's instance.
-func (r *Runner) Use(in Container, instance string) {
-	if r.instance != instance {
+// Use sets the container in which the next commands run, until Release.
+func (r *Runner) Use(in Container) {
+	if r.in.ID != in.ID {
 		r.mode, r.hung = modeScript, 0
 	}
-	r.in, r.instance, r.out = in, instance, newOutput()
+	r.in, r.out = in, newOutput()
 }
 
 // Release frees the output of the commands. Results must not be used after it.
@@ -65,9 +64,6 @@ func (r *Runner) Release() { r.out = nil }
 
 // Container is the container that Use has set.
 func (r *Runner) Container() Container { return r.in }
-
-// Instance is the id of that container's instance.
-func (r *Runner) Instance() string { return r.instance }
 
 // Run implements command.Runner.
 func (r *Runner) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {

@@ -17,7 +17,7 @@ var retries = backoff.PolicyIn[int]{First: 2, Max: 33}
 
 // Retry spaces out the attempts at a function that fails.
 type Retry struct {
-	noted    bool // a problem stands
+	noted    bool // a problem persists
 	skip     int  // reads in which it is not called
 	failures int  // in a row
 }
@@ -52,20 +52,20 @@ type functionState struct {
 	refused bool // for good
 }
 
-// Calls remembers the outcome of the calls on one device. So nothing is called again that is known not to work, and a problem that stands
-// is reported at each read without a call.
+// Calls remembers the outcome of the calls on one device. So a call that is known to fail is not repeated, and a persistent problem is
+// reported at each read without a call.
 type Calls struct {
 	// Device names the device in messages: by UUID, else by PCI address or index.
 	Device string
 	// Fatal is why the read ended early: the device or the driver is gone. OK: it did not.
 	Fatal Code
 
-	answered bool // a call of this read brought a value, or that there is none now
+	answered bool // a call of this read returned a value, or that there is no value now
 	changed  bool // a call of this read failed or was refused that was not before
 
 	has      func(*Function) bool
 	state    map[*Function]*functionState
-	problems []gpu.Problem // that stand; each keeps its place and its error
+	problems []gpu.Problem // the persistent problems; each keeps its place and its error
 	keys     []any         // what each problem is about
 }
 
@@ -97,7 +97,7 @@ func (c *Calls) Begin() {
 	}
 }
 
-// Problems returns the problems that stand.
+// Problems returns the persistent problems.
 func (c *Calls) Problems() []gpu.Problem { return c.problems }
 
 // Has reports whether the library exports the function.
@@ -121,7 +121,7 @@ func (c *Calls) Can(f *Function) bool {
 	return c.Fatal == OK && c.Supported(f) && (s == nil || !s.retry.Skipped())
 }
 
-// Failing reports whether a problem with the function stands.
+// Failing reports whether a problem with the function persists.
 func (c *Calls) Failing(f *Function) bool {
 	s := c.state[f]
 	return s != nil && s.retry.noted
@@ -135,7 +135,7 @@ func (c *Calls) OKAt(f *Function, index int, called *Function, code Code) bool {
 	return c.note(f, fmt.Sprintf("%s, index %d", called.Symbol(), index), code)
 }
 
-// OKUncounted is OK for a call whose success is no answer of the device: it returns a code of its own for each of several values, or it
+// OKUncounted is OK for a call whose success is not an answer of the device: it returns a code of its own for each of several values, or it
 // allocates memory of the library.
 func (c *Calls) OKUncounted(f *Function, code Code) bool {
 	answered := c.answered
@@ -153,11 +153,11 @@ func (c *Calls) Changed() bool { return c.changed }
 // Answered reports whether any call of this read was answered.
 func (c *Calls) Answered() bool { return c.answered }
 
-// leastFailures is how many calls must fail for a device to be taken for unreachable.
-const leastFailures = 2
+// minFailures is how many calls must fail for a device to count as unreachable.
+const minFailures = 2
 
-// Unreachable returns the code with which calls fail on a device that answers none: one of Denied where each is refused. It returns OK for a
-// device that answers, or that was not asked enough to know.
+// Unreachable returns the code with which calls fail on a device that answers no call: Denied if each is refused. It returns OK for a
+// device that answers, or for which there were too few calls to decide.
 func (c *Calls) Unreachable() Code {
 	failures, last := 0, OK
 	for _, p := range c.problems {
@@ -170,7 +170,7 @@ func (c *Calls) Unreachable() Code {
 			last = code
 		}
 	}
-	if c.answered || failures < leastFailures {
+	if c.answered || failures < minFailures {
 		return OK
 	}
 	return last
@@ -250,7 +250,7 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 	return code == OK
 }
 
-// AddProblem adds a problem of the device, which stands until it is dropped by its key.
+// AddProblem adds a problem of the device, which persists until it is dropped by its key.
 func (c *Calls) AddProblem(key any, what string, err error) {
 	c.problems = append(c.problems, gpu.Problem{Device: c.Device, What: what, Err: fmt.Errorf("nvml: %s: %w", c.Device, err)})
 	c.keys = append(c.keys, key)

@@ -20,18 +20,18 @@ import (
 // The loader maps what the ELF headers promise without looking at the file's size. In a file that is truncated, or that an update of the
 // driver is still writing, it then touches pages that are not there, and SIGBUS ends the process.
 
-// ErrFileChanging is returned where the library's file is being written. It is loaded when it is the same in two reads.
+// ErrFileChanging is returned while the library's file is being written. It is loaded when it is the same in two reads.
 var ErrFileChanging = errors.New("the file has changed since the last read, as it does during an update of the driver; " +
 	"it is loaded when it no longer changes")
 
-// errNotRegular is returned for what is there and is no regular file. The loader may wait for a FIFO without end, and while it does so the
-// process cannot start threads.
+// errNotRegular is returned for an existing path that is not a regular file. The loader may wait for a FIFO without end, and while it does
+// so the process cannot start threads.
 var errNotRegular = errors.New("not a regular file")
 
 // errOtherABI is returned for a library of another word size or byte order, which the loader passes over.
 var errOtherABI = errors.New("the library is for another architecture")
 
-// fileStamp changes when a file is written to or another one takes its place. The zero stamp is that of no file.
+// fileStamp changes when a file is written to or replaced. The zero stamp means that there is no file.
 type fileStamp struct {
 	device, inode  uint64
 	size           int64
@@ -44,8 +44,8 @@ type fileChecker struct {
 	seen map[string]fileStamp // by path, when it was last checked
 }
 
-// check returns an error where loading the file could end the process: it has changed since it was last seen, or it is shorter than its
-// headers say. What is not a library at all is left to the loader, which refuses it. The error is fs.ErrNotExist for what is not there,
+// check returns an error if loading the file could end the process: it has changed since it was last seen, or it is shorter than its
+// headers say. A file that is not a library is left to the loader, which refuses it. The error is fs.ErrNotExist for a missing file,
 // errNotRegular and errOtherABI.
 func (c *fileChecker) check(path string) error {
 	now, err := stampOf(path)
@@ -71,7 +71,7 @@ func (c *fileChecker) check(path string) error {
 	return nil
 }
 
-// stampOf returns fs.ErrNotExist where there is nothing that the loader would open, and errNotRegular.
+// stampOf returns fs.ErrNotExist if there is nothing that the loader would open, and errNotRegular.
 func stampOf(path string) (fileStamp, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -134,7 +134,7 @@ func readAt(file io.ReaderAt, offset int64, into any) error {
 	return nil
 }
 
-// tableEnd returns where a table of headers ends, and false where no file is that long.
+// tableEnd returns the end of a table of headers, and false if no file is that long.
 func tableEnd(offset uint64, n, length uint16) (uint64, bool) {
 	if n == 0 {
 		return 0, true

@@ -64,7 +64,7 @@ func TestTruncatedFiles(t *testing.T) {
 	require.ErrorContains(t, new(Loader).check(path), "the file is incomplete", "an end beyond 64 bits")
 }
 
-// What is no library is refused by the loader, which does not map it.
+// The loader refuses a file that is not a library, and does not map it.
 func TestFilesThatAreNoLibrary(t *testing.T) {
 	dir := t.TempDir()
 	for name, data := range map[string]string{
@@ -111,11 +111,11 @@ func TestSearchPath(t *testing.T) {
 		search searchPath
 		broken bool
 	}{
-		"environment":              {searchPath{environment: none + ":" + broken, folders: []string{good}}, true},
-		"environment before all":   {searchPath{environment: good, folders: []string{broken}}, false},
-		"cache":                    {searchPath{cache: cacheOf(t, libraryName, filepath.Join(broken, libraryName)), folders: []string{good}}, true},
-		"folders":                  {searchPath{cache: none, folders: []string{none, broken}}, true},
-		"another architecture":     {searchPath{environment: other, folders: []string{broken}}, true},
+		"environment":              {searchPath{environment: none + ":" + broken, directories: []string{good}}, true},
+		"environment before all":   {searchPath{environment: good, directories: []string{broken}}, false},
+		"cache":                    {searchPath{cache: cacheOf(t, libraryName, filepath.Join(broken, libraryName)), directories: []string{good}}, true},
+		"folders":                  {searchPath{cache: none, directories: []string{none, broken}}, true},
+		"another architecture":     {searchPath{environment: other, directories: []string{broken}}, true},
 		"nothing that is known of": {searchPath{environment: none, cache: none}, false},
 	} {
 		err := tt.search.check(new(fileChecker), libraryName)

@@ -43,10 +43,10 @@ import (
 )
 
 // The functions that return lists are called here and not through the binding, which
-//   - panics where GetProcessUtilization's list grows between its two calls,
-//   - adds empty entries where the list of GetSamples shrinks between them,
-//   - reads the lists of processes into entries of 24 bytes where some drivers write 32 (process_entries.go), and asks without end
-//     where the driver goes on saying that the list is too long.
+//   - panics if GetProcessUtilization's list grows between its two calls,
+//   - adds empty entries if the list of GetSamples shrinks between them,
+//   - reads the lists of processes into entries of 24 bytes although some drivers write 32 (process_entries.go), and calls without end
+//     if the driver goes on saying that the list is too long.
 //
 // Handles for these calls come from the library in the same way, for the binding does not give away its own.
 
@@ -65,7 +65,7 @@ func newSymbols(name string) *symbols {
 	return &symbols{library: C.dlopen(path, C.RTLD_LAZY), found: map[string]unsafe.Pointer{}}
 }
 
-// find returns the newest version of a function; nil where the library exports none.
+// find returns the newest version of a function; nil if the library exports none of them.
 func (s *symbols) find(f *Function) unsafe.Pointer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ type FabricInfo struct {
 	Clique        uint32
 	State         uint8  // NVML_GPU_FABRIC_STATE_*
 	Status        Code   // of the registration, once it is completed
-	HealthMask    uint32 // NVML_GPU_FABRIC_HEALTH_MASK_*; 0 where the version has none
-	HealthSummary uint8  // NVML_GPU_FABRIC_HEALTH_SUMMARY_*; 0 where the version has none
+	HealthMask    uint32 // NVML_GPU_FABRIC_HEALTH_MASK_*; 0 if the version does not have it
+	HealthSummary uint8  // NVML_GPU_FABRIC_HEALTH_SUMMARY_*; 0 if the version does not have it
 }
 
 // FabricInfo1 calls nvmlDeviceGetGpuFabricInfo.

@@ -3,8 +3,8 @@
 
 package library
 
-// Function is something that the driver is asked: one function of the library in whichever of its versions there is, and with one set
-// of arguments where a device may support some of them and not others. Calls distinguish functions by their address.
+// Function is one query of the driver: one function of the library in any of its versions, and with one set of arguments if a device may
+// support some of them and not others. Calls distinguish functions by their address.
 type Function struct {
 	// What is read, for messages.
 	What string

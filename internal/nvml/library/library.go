@@ -29,7 +29,7 @@ type Library struct {
 // Has reports whether the library exports the function.
 func (l *Library) Has(f *Function) bool { return l.symbols.find(f) != nil }
 
-// Replaced reports whether another file, or none, is now where the library was loaded from.
+// Replaced reports whether the file from which the library was loaded has been replaced or removed.
 func (l *Library) Replaced() bool {
 	if l.stamp == nil {
 		return false
@@ -41,7 +41,7 @@ func (l *Library) Replaced() bool {
 // Init begins a session (nvmlInit).
 func (l *Library) Init() Code { return Code(gonvml.Init()) }
 
-// Shutdown ends the session (nvmlShutdown). Where that fails there is nothing left to end.
+// Shutdown ends the session (nvmlShutdown). If that fails there is nothing left to end.
 func (l *Library) Shutdown() { _ = gonvml.Shutdown() }
 
 // DriverVersion returns the driver's version (nvmlSystemGetDriverVersion).

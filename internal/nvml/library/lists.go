@@ -15,8 +15,8 @@ const (
 // roomFor is for how many entries there is room when there were n, so that a list that grows a little is read in one call.
 func roomFor(n int) int { return min(max(minRoom, n+n/4), maxRoom) }
 
-// SampleList reads the samples that the driver keeps of an engine's utilization (nvmlDeviceGetSamples). It remembers how many there may
-// be, and so needs one call where the binding needs two.
+// SampleList reads the samples that the driver keeps of an engine's utilization (nvmlDeviceGetSamples). It remembers how many there may be,
+// and so needs one call instead of the two of the binding.
 type SampleList struct{ list []Sample }
 
 // Read returns the samples that are newer than a time in microseconds, 0 for all, and the type of their values. They are valid until the

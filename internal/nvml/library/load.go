@@ -21,8 +21,8 @@ import (
 
 const libraryName = "libnvidia-ml.so.1"
 
-// defaultPaths are where the library is looked for where no path is configured: the loader's own search first, which is where NVIDIA's
-// container runtime puts it, then GKE, WSL, and the GPU operator's driver container.
+// defaultPaths are searched if no path is configured: the loader's own search first, which finds the library of NVIDIA's container runtime,
+// then GKE, WSL, and the GPU operator's driver container.
 var defaultPaths = [...]string{
 	libraryName,
 	"/usr/local/nvidia/lib64/" + libraryName,
@@ -32,7 +32,7 @@ var defaultPaths = [...]string{
 	"/run/nvidia/driver/usr/lib64/" + libraryName,
 }
 
-// ErrOtherLoaded is returned where the process has loaded another library already.
+// ErrOtherLoaded is returned if the process has loaded another library already.
 var ErrOtherLoaded = errors.New("restart the collector: this process has loaded another " + libraryName +
 	", which cannot be unloaded, and calls would go to either of the two")
 
@@ -41,7 +41,7 @@ type Loader struct {
 	files fileChecker
 }
 
-// Load loads the library at a path, or where it is usually found if the path is empty, and checks what it exports without calling it.
+// Load loads the library at a path, or in its usual places if the path is empty, and checks what it exports without calling it.
 func (l *Loader) Load(configured string) (*Library, error) {
 	paths := defaultPaths[:]
 	if configured != "" {
@@ -84,8 +84,8 @@ func (l *Loader) load(path string) (*Library, error) {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 
-	// The binding loads the library again whenever it initialises it. By its bare name it gets the one that is loaded, even where
-	// another one is at the path by then.
+	// The binding loads the library again whenever it initialises it. By its bare name it gets the loaded library, even if another one is
+	// at the path by then.
 	name := path
 	if again := dl.New(libraryName, dl.RTLD_LAZY|dl.RTLD_NOLOAD); again.Open() == nil {
 		_ = again.Close()
@@ -115,7 +115,7 @@ func (l *Loader) check(path string) error {
 	return nil // or the loader returns a better error
 }
 
-// checkExports returns an error where a library is not NVML. lookUp returns an error for a symbol that the library lacks.
+// checkExports returns an error if a library is not NVML. lookUp returns an error for a symbol that the library lacks.
 func checkExports(path string, lookUp func(symbol string) error) error {
 	for _, f := range essential {
 		found := false
@@ -154,7 +154,7 @@ func mappedFile() (path string, exists bool) {
 	}
 	stem, _, _ := strings.Cut(libraryName, ".so")
 	for line := range strings.Lines(string(text)) {
-		// address, permissions, offset, device, inode, path; "(deleted)" after it where the file no longer exists
+		// address, permissions, offset, device, inode, path; "(deleted)" after it if the file no longer exists
 		if fields := strings.Fields(line); len(fields) >= 6 && strings.HasPrefix(filepath.Base(fields[5]), stem+".so") {
 			return fields[5], len(fields) == 6
 		}

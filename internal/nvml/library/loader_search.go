@@ -16,37 +16,37 @@ import (
 	"strings"
 )
 
-// searchPath is where the dynamic loader looks for a library that is named without a folder (ld.so(8)).
+// searchPath is the search path of the dynamic loader for a library that is named without a directory (ld.so(8)).
 type searchPath struct {
 	environment string   // LD_LIBRARY_PATH
 	cache       string   // the file that ldconfig writes
-	folders     []string // where it looks last
+	directories     []string // searched last
 }
 
 // defaultSearch is the search path of this process. The loader reads LD_LIBRARY_PATH when the process starts.
 var defaultSearch = searchPath{
 	environment: os.Getenv("LD_LIBRARY_PATH"),
 	cache:       "/etc/ld.so.cache",
-	folders: []string{
+	directories: []string{
 		"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
 		"/lib64", "/usr/lib64", "/lib", "/usr/lib",
 	},
 }
 
-// candidates returns the files that the loader may find by a name, in its order. Not all of its ways are known here: it also looks in
-// folders for some processors, and in folders that the executable names.
+// candidates returns the files that the loader may find by a name, in its order. Not all of its ways are known here: it also searches
+// directories for some processors, and directories that the executable names.
 func (s *searchPath) candidates(name string) (files []string) {
 	for folder := range strings.FieldsFuncSeq(s.environment, func(r rune) bool { return r == ':' || r == ';' }) {
 		files = append(files, filepath.Join(folder, name))
 	}
 	files = append(files, cached(s.cache, name)...)
-	for _, folder := range s.folders {
+	for _, folder := range s.directories {
 		files = append(files, filepath.Join(folder, name))
 	}
 	return files
 }
 
-// check checks the file that the loader would find by a name. Where none is found here, the loader decides alone.
+// check checks the file that the loader would find by a name. If no file is found here, the loader decides alone.
 func (s *searchPath) check(files *fileChecker, name string) error {
 	for _, file := range s.candidates(name) {
 		switch err := files.check(file); {
@@ -60,7 +60,7 @@ func (s *searchPath) check(files *fileChecker, name string) error {
 
 const maxCacheSize = 16 << 20
 
-// cacheMagic begins the part of ld.so.cache that every glibc since 2.2 reads (struct cache_file_new).
+// cacheMagic is at the start of the part of ld.so.cache that every glibc since 2.2 reads (struct cache_file_new).
 var cacheMagic = []byte("glibc-ld.so.cache1.1")
 
 const (

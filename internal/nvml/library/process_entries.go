@@ -7,9 +7,9 @@ package library
 
 import "encoding/binary"
 
-// The lists of processes have three versions by name and three layouts, and the name does not determine the layout: under the third
-// version drivers 535.43 to 535.86 write entries of 32 bytes, those before and after them 24, and entries of 16 have been seen.
-// All begin with the process and its memory. So only the length of an entry is needed, and room for the longest.
+// The lists of processes have three versions by name and three layouts, and the name does not determine the layout: under the third version
+// drivers 535.43 to 535.86 write entries of 32 bytes, earlier and later drivers 24, and entries of 16 have been seen. All start with the
+// process and its memory. So only the length of an entry is needed, and room for the longest.
 const (
 	entryFirst  = 16 // unsigned int pid; unsigned long long usedGpuMemory
 	entrySecond = 24 // and unsigned int gpuInstanceId, computeInstanceId
@@ -28,7 +28,7 @@ type ProcessList struct {
 	entry int    // bytes; 0: not known yet
 }
 
-// unwritten is in the list where the driver has not written.
+// unwritten fills the part of the list that the driver has not written.
 const unwritten = 0xAA
 
 // Read returns the processes.
@@ -68,7 +68,7 @@ func (l *ProcessList) written() int {
 	return n
 }
 
-// entryLength returns the length of an entry where n entries filled that many bytes. A length that is not plausible is that of the
+// entryLength returns the length of an entry if n entries filled that many bytes. If that length is not plausible, it is the length of the
 // function's version.
 func entryLength(written, n, byVersion int) int {
 	for _, length := range []int{entryFirst, entrySecond, entryThird} {

@@ -93,7 +93,7 @@ func (c Code) Text() string {
 	return "error " + strconv.Itoa(int(c))
 }
 
-// Error returns what the code means, and the remedy where there is one.
+// Error returns what the code means, and the remedy if there is one.
 func (c Code) Error() string {
 	text := c.Text()
 	if remedy, ok := codeRemedies[c]; ok {
@@ -110,13 +110,13 @@ const (
 	Answered Answer = iota
 	// NoValue means that there is no value now, and nothing is wrong.
 	NoValue
-	// Unsupported means that the device or the driver does not have it. It is not asked again.
+	// Unsupported means that the device or the driver does not have it. The call is not repeated.
 	Unsupported
-	// Denied means that the collector may not ask. It is not asked again, and is a problem.
+	// Denied means that the collector may not make the call. It is not repeated, and is a problem.
 	Denied
 	// Failed means that the call failed. It is a problem, and is retried ever less often.
 	Failed
-	// DeviceGone means that the device is lost or needs a reset. It is asked nothing more in this read.
+	// DeviceGone means that the device is lost or needs a reset. No further calls for it are made in this read.
 	DeviceGone
 	// DriverGone means that the whole driver is gone.
 	DriverGone

@@ -26,7 +26,7 @@ type Value struct {
 	Whole    bool    // not a float
 }
 
-// Decode reads the union in which NVML returns a field's value (nvmlValue_t). NVML sets every bit where it has no value.
+// Decode reads the union in which NVML returns a field's value (nvmlValue_t). NVML sets every bit if it has no value.
 func Decode(kind uint32, raw [8]byte) (Value, bool) {
 	u64 := binary.NativeEndian.Uint64(raw[:])
 	u32 := binary.NativeEndian.Uint32(raw[:])
@@ -54,7 +54,7 @@ func signed(i int64) Value {
 	return Value{Unsigned: uint64(max(i, 0)), Real: float64(i), Whole: true}
 }
 
-// Uint32 is a number that a function returns as an unsigned int. NVML sets every bit where it has no value.
+// Uint32 is a number that a function returns as an unsigned int. NVML sets every bit if it has no value.
 func Uint32(n uint32) (Value, bool) {
 	if n == math.MaxUint32 {
 		return Value{}, false
@@ -62,8 +62,8 @@ func Uint32(n uint32) (Value, bool) {
 	return Value{Unsigned: uint64(n), Real: float64(n), Whole: true}, true
 }
 
-// Uint64 is a number that a function returns as an unsigned long long. NVML sets every bit where it has no value, or every bit of the 32
-// that the driver has for many numbers.
+// Uint64 is a number that a function returns as an unsigned long long. NVML sets every bit if it has no value, or every bit of the 32 that
+// the driver has for many numbers.
 func Uint64(n uint64) (Value, bool) {
 	if n == math.MaxUint64 || n == math.MaxUint32 {
 		return Value{}, false
@@ -74,7 +74,7 @@ func Uint64(n uint64) (Value, bool) {
 // Signed is the number that NVML returns as an unsigned int although it has a sign.
 func (v Value) Signed() Value { return Value{Real: float64(int32(uint32(v.Unsigned)))} }
 
-// Count returns the value as a count, where it is one.
+// Count returns the value as a count, if it is one.
 func (v Value) Count() (int64, bool) {
 	if !v.Whole || v.Real < 0 || v.Unsigned > math.MaxInt64 {
 		return 0, false
@@ -82,7 +82,7 @@ func (v Value) Count() (int64, bool) {
 	return int64(v.Unsigned), true
 }
 
-// Bytes returns a number of bytes. The largest numbers mean that NVML has none.
+// Bytes returns a number of bytes. The largest numbers mean that NVML has no value.
 func Bytes(v uint64) (int64, bool) {
 	if v > math.MaxInt64 {
 		return 0, false

@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sysfs is a folder like /sys.
+// Sysfs is a directory like /sys.
 type Sysfs struct {
 	t    testing.TB
 	Root string
 }
 
-// New returns an empty Sysfs below a folder.
+// New returns an empty Sysfs below a directory.
 func New(t testing.TB, root string) *Sysfs {
 	t.Helper()
 	return &Sysfs{t: t, Root: root}
 }
 
-// Function adds a PCI function. Without a driver (empty) it is bound to none.
+// Function adds a PCI function. If driver is empty, the function is unbound.
 func (s *Sysfs) Function(address, vendor, class, driver string) {
 	s.t.Helper()
 	dir := s.function(address)

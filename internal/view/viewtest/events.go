@@ -40,6 +40,7 @@ func otherEvents() []view.Event {
 		ofWorkload("ended", "StatefulSet ml/train has ended"),
 		ofWorkload("changed", "StatefulSet ml/train has 2 pods instead of 1"),
 		ofWorkload("started", "StatefulSet ml/train started"),
+		of("hw.gpu.switch_error", "WARN", "prod", "n1", "non-fatal error (SXid 10003) on nvidia-nvswitch0"),
 	}
 	for i := range events {
 		events[i].UID = fmt.Sprintf("other-%02d", len(events)-i)

@@ -21,7 +21,7 @@ const (
 	agentDaemonSet = "deploy/kubernetes/agent/daemonset.yaml"
 )
 
-// launch defines how a collector is started, besides its configuration.
+// launch defines how a collector is started, in addition to its configuration.
 type launch struct {
 	env   []string
 	slack time.Duration

@@ -33,11 +33,11 @@ func coldLine() time.Duration {
 	var at uint32
 	taken := make([]time.Duration, times)
 	for i := range taken {
-		began := time.Now()
+		start := time.Now()
 		for range steps {
 			at = lines[at].next
 		}
-		taken[i] = time.Since(began) / steps
+		taken[i] = time.Since(start) / steps
 	}
 	runtime.KeepAlive(at)
 	slices.Sort(taken)

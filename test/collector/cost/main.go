@@ -157,7 +157,7 @@ func run(o options) error {
 		if err != nil {
 			return err
 		}
-		above := u.anonymous - empty.anonymous - library // the simulated library is no part of the collector
+		above := u.anonymous - empty.anonymous - library // the simulated library is not part of the collector
 		if i < judged {
 			verdicts = append(verdicts, verdict{s.name, u.perScrape(empty), above})
 		}
@@ -211,7 +211,7 @@ func judge(verdicts []verdict, check bool) error {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// kb returns bytes as the page has them; a collector that sends nothing has none.
+// kb returns bytes in the format of the page; empty for a collector that sends nothing.
 func kb(bytes int64) string {
 	if bytes == 0 {
 		return ""

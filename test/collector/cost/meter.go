@@ -195,7 +195,7 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, p
 	}
 	var u usage
 	messages, bytes := sink.Messages()
-	began := time.Now()
+	start := time.Now()
 	machine, err := harness.MachineCPU()
 	if err != nil {
 		return u, err
@@ -222,7 +222,7 @@ func (m *meter) observe(s setup, process *harness.Process, sink *harness.Sink, p
 	if err != nil {
 		return u, err
 	}
-	u.wall, u.cpu = time.Since(began), after-cpu
+	u.wall, u.cpu = time.Since(start), after-cpu
 	if all, err := harness.MachineCPU(); err == nil {
 		u.others = max(0, (all-machine-u.cpu).Seconds()/u.wall.Seconds())
 	}

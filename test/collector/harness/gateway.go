@@ -16,8 +16,8 @@ import (
 // Gateway is a collector that runs config/gateway.yaml on addresses of the loopback.
 type Gateway struct {
 	*Process
-	GRPC string // where it receives OTLP: host:port
-	HTTP string // where it receives OTLP over HTTP: URL
+	GRPC string // its address for OTLP: host:port
+	HTTP string // its address for OTLP over HTTP: URL
 	View string // the page and the API: URL without a path
 }
 

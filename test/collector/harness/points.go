@@ -39,7 +39,7 @@ func (p *Point) Is(metric string, attributes ...string) bool {
 	return true
 }
 
-// Key identifies the point where its resource is dropped.
+// Key identifies the point if its resource is dropped.
 func (p *Point) Key() string { return p.Metric + text(p.Attributes) }
 
 // Series identifies the point.

@@ -116,13 +116,13 @@ func (p *Process) Terminate(patience time.Duration) (code int, took time.Duratio
 }
 
 func (p *Process) end(signal os.Signal, patience time.Duration) (code int, took time.Duration, err error) {
-	began := time.Now()
+	start := time.Now()
 	if err := p.cmd.Process.Signal(signal); err != nil && p.Running() {
 		return -1, 0, err
 	}
 	select {
 	case <-p.ended:
-		return p.cmd.ProcessState.ExitCode(), time.Since(began), nil
+		return p.cmd.ProcessState.ExitCode(), time.Since(start), nil
 	case <-time.After(patience):
 		p.Kill()
 		return -1, patience, errStillRunning
@@ -176,8 +176,8 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// FreeAddress returns an address of this machine on which nothing listens. For a minute the kernel gives its port to nobody who does not ask
-// for it by number: a connection that the server's side has closed waits there (TIME_WAIT).
+// FreeAddress returns an unused address of this machine. For a minute the kernel assigns its port only to a process that requests it by
+// number, because a connection that the server's side has closed keeps it (TIME_WAIT).
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

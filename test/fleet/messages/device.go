@@ -12,12 +12,12 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Memory is that of a GPU in bytes.
+// Memory is the memory of a GPU in bytes.
 const Memory = 81559 * mib
 
 // device returns a GPU with what NVML reports of an H100 by default.
 func (n *Node) device(number int, at time.Time) gpu.Device {
-	seconds := at.Sub(began).Seconds()
+	seconds := at.Sub(start).Seconds()
 	total := func(perSecond float64) gpu.Counter[int64] { return gpu.Total(int64(seconds * perSecond)) }
 	d := gpu.Device{
 		ID: ID(n.number, number), Name: fmt.Sprintf("nvidia%d", number), Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,

@@ -40,7 +40,7 @@ func (n *Node) read(at time.Time) *gpu.Node {
 		used := n.processes(node, &d, g, pod, at)
 		use := gpu.ContainerUse{
 			Container: pod, DeviceID: d.ID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", Sharing: gpu.SharingExclusive,
-			MemoryUsage: gpu.Some(used), MemoryLimit: d.Memory.Limit, Power: d.Power.Draw, Energy: d.Energy, IdleTime: gpu.TotalSince(0.0, began),
+			MemoryUsage: gpu.Some(used), MemoryLimit: d.Memory.Limit, Power: d.Power.Draw, Energy: d.Energy, IdleTime: gpu.TotalSince(0.0, start),
 		}
 		use.Utilization[gpu.TaskGeneral] = d.Utilization[gpu.TaskGeneral]
 		node.Devices, node.Containers = append(node.Devices, d), append(node.Containers, use)
@@ -48,8 +48,8 @@ func (n *Node) read(at time.Time) *gpu.Node {
 	return node
 }
 
-// began is when the processes and the counters of the fleet began.
-var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// start is the start of the processes and the counters of the fleet.
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pods returns the containers that hold the GPUs: on nodes of even numbers one that holds all, on the others one for each GPU.
 func (n *Node) pods() []*gpu.Container {
@@ -76,7 +76,7 @@ func (n *Node) processes(node *gpu.Node, d *gpu.Device, number int, pod *gpu.Con
 		memory, _ := d.Memory.Usage.Get()
 		p := gpu.Process{
 			PID: int64(20000 + number*count + i), DeviceID: d.ID, Type: gpu.ProcessCompute, Memory: gpu.Some(memory / int64(count)),
-			MemoryController: gpu.Some(n.wave(number+i, at, 0, 0.1)), Created: began, Program: "/usr/bin/python3.12", Executable: "python3.12",
+			MemoryController: gpu.Some(n.wave(number+i, at, 0, 0.1)), Created: start, Program: "/usr/bin/python3.12", Executable: "python3.12",
 			Command: "/usr/bin/python3.12", UserID: gpu.Some[int64](1000), Owner: "trainer", Container: pod,
 		}
 		p.Utilization[gpu.TaskGeneral] = gpu.Some(n.wave(number+i, at, 0, 0.12))

@@ -49,7 +49,7 @@ func ServerTLS(certificate, key, clientCA string) (*tls.Config, error) {
 // asks a kubelet.
 type Execs struct {
 	Shell *Shell
-	// Find returns the machine on which a pod runs, nil where there is no such pod.
+	// Find returns the machine on which a pod runs, nil if there is no such pod.
 	Find func(namespace, pod string) (*Machine, Workload)
 
 	Served  atomic.Int64

@@ -205,7 +205,7 @@ func (n *Nodes) take(ctx context.Context, object any, started chan<- *corev1.Pod
 	}
 }
 
-// containerID is that of a pod's only container.
+// containerID is the ID of a pod's only container.
 func containerID(pod *corev1.Pod) string {
 	hash := pod.UID
 	digits := make([]byte, 0, 64)
@@ -242,7 +242,7 @@ func (n *Nodes) run(ctx context.Context, pod *corev1.Pod) {
 	n.running.Add(1)
 }
 
-// lease is that of a node, as it was last written.
+// lease is the lease of a node, as it was last written.
 type lease struct {
 	mu  sync.Mutex
 	now *coordinationv1.Lease

@@ -63,7 +63,7 @@ func growing(perSecond int64) func(*Machine, int, time.Time) string {
 	}
 }
 
-// columns are the tool's fields, in the order of its help. The names and the format of the values are those of nvidia-smi for an H100 of
+// columns are the tool's fields, in the order of its help. The names and the format of the values are taken from nvidia-smi for an H100 of
 // driver 570.
 func columns() []column {
 	all := []column{

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/fleet/messages"
 )
 
-// configuration is that of a gateway. debug stands for a back end, at next to no cost.
+// configuration is the configuration of a gateway. debug represents a backend, at next to no cost.
 const configuration = `receivers:
   otlp: {protocols: {grpc: {endpoint: "%[1]s"}}}
 exporters:
@@ -103,9 +103,9 @@ func (g *gateway) fill(ctx context.Context, o *options) (*filled, error) {
 	}
 	defer func() { _ = sender.Close() }()
 	f := &filled{gateway: g}
-	began := time.Now()
+	start := time.Now()
 	for round := range o.rounds {
-		at := began.Add(time.Duration(round-o.rounds+1) * o.interval)
+		at := start.Add(time.Duration(round-o.rounds+1) * o.interval)
 		sending, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		points, err := sender.SendRound(sending, g.agents, at)
 		cancel()

@@ -27,14 +27,14 @@ func (g *gateway) get(ctx context.Context, target string) ([]byte, time.Duration
 	if err != nil {
 		return nil, 0, err
 	}
-	began := time.Now()
+	start := time.Now()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	took := time.Since(began)
+	took := time.Since(start)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s: %.500s", target, response.Status, body)
 	}

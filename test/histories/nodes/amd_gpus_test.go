@@ -24,7 +24,7 @@ type amdGPU struct {
 
 	joules float64 // drawn in all
 	shown  float64 // of these, since the reset of its counter
-	turn   float64 // where the counter wraps; 0: nowhere
+	turn   float64 // the value at which the counter wraps; 0 if it does not
 	resets int
 	slept  float64 // seconds
 	dozed  bool    // it slept, and the files show that
@@ -54,7 +54,7 @@ func newAMDGPUs(rng *rand.Rand) []*amdGPU {
 		c.faults = map[string]string{}
 		c.shown = 1 + rng.Float64()*65000
 		if i > 0 {
-			c.Number = 9 + i // the numbers before are those of partitions
+			c.Number = 9 + i // the numbers before belong to partitions
 		}
 	}
 	for _, divide := range []bool{!cards[0].divide, cards[0].divide} {

@@ -184,7 +184,7 @@ func (n *amdNode) spoil(c *amdGPU) {
 		file := n.path(filepath.Join(c.Dir(), name))
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has none
+			continue // it has no value
 		}
 		n.spoiled = append(n.spoiled, file)
 		require.NoError(n.t, os.Remove(file))

@@ -75,7 +75,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 			}
 		}
 	}
-	if !n.seen.first { // those of the first message are not new
+	if !n.seen.first { // faults of the first message are not new
 		n.seen.first = true
 		for i := range node.Processes {
 			n.seen.processes[fmt.Sprint(node.Processes[i].DeviceID, " ", node.Processes[i].PID)] = true

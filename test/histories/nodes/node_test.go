@@ -36,7 +36,7 @@ const (
 	maxLimit     = 5 * time.Second  // of a read in which something may hang
 )
 
-// epoch is the driver's time at which a history begins.
+// epoch is the driver's time at which a history starts.
 var epoch = time.Unix(1_700_000_000, 0).UTC()
 
 // plan is the default plan, if the environment defines none.
@@ -72,7 +72,7 @@ type machine interface {
 	apply()                 // writes everything as it is described
 	recover()               // ends all faults
 	touched(at string) bool // reports whether a step concerned the GPU at a PCI address since the last recovery
-	settle()                // begins a new "since the last recovery"
+	settle()                // starts a new "since the last recovery"
 	truth() (devices, holders, processes []string)
 	wrongReadings(points []otlptest.Point) []string
 	excuses(wrong string) bool // reports whether there is a good reason for something that looks wrong
@@ -104,8 +104,8 @@ func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, option
 	n.reader = pipeline.Reader{Source: source(record.Wanted(&cfg.Metrics, &events, true)), Processes: describer{processes}}
 	n.pipeline = pipeline.New(pipeline.Options{
 		Source: "source", Logger: zap.NewNop(), Events: true, ProcessEvents: true, AllocationEvents: true, Interval: interval, MaxProcesses: maxProcesses,
-		Dropped:     func(context.Context, int) {},
-		NewRecorder: func() *record.Recorder { return record.New(cfg, settings()) },
+		Dropped:  func(context.Context, int) {},
+		Recorder: record.New(cfg, settings()),
 	})
 	n.recorder = record.NewEvents(metadata.LogsBuilderConfig{Events: events, ResourceAttributes: cfg.ResourceAttributes}, settings())
 }

@@ -105,7 +105,7 @@ func (f *nvidiaSMINode) order() []int {
 	return slices.DeleteFunc(order, func(number int) bool { return f.gpus.absent[number] })
 }
 
-// value returns the printed text for a GPU: a value, or the reason why there is none.
+// value returns the printed text for a GPU: a value, or the reason why it is missing.
 func (f *nvidiaSMINode) value(number int, function, text string) string {
 	_, returned, _ := strings.Cut(f.gpus.faults[number], "return = ")
 	returned, _, _ = strings.Cut(returned, "\n")

@@ -45,7 +45,7 @@ func (f *nvidiaSMINode) steps() []histories.Step {
 			whole := f.gpus.whole
 			details := do()
 			if f.plain && f.gpus.whole != whole {
-				f.gpus.touchAll() // the tool is asked for other things then
+				f.gpus.touchAll() // the tool is then called for other values
 			}
 			return details
 		}

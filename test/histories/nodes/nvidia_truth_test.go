@@ -42,8 +42,8 @@ func (n *nvidiaNode) truth() (devices, holders, processes []string) {
 	return devices, holders, processes
 }
 
-// isOf reports whether the kubelet's name is that of a leaf device. The name of a GPU that was partitioned after its allocation stands for
-// all its instances.
+// isOf reports whether the kubelet's name is the name of a leaf device. The name of a GPU that was partitioned after its allocation
+// represents all its instances.
 func (n *nvidiaNode) isOf(id, name string) bool {
 	name, _, _ = strings.Cut(name, "::")
 	return name == id || name == n.gpus.uuid(0) && strings.HasPrefix(id, "MIG-")

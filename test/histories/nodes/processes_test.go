@@ -99,7 +99,7 @@ func (c *cluster) text() string {
 	return b.String()
 }
 
-// recover makes the API server catch up, and ends the processes without details and those of ended pods.
+// recover makes the API server catch up, and ends the processes without details and the processes of ended pods.
 func (c *cluster) recover() {
 	c.catchUp()
 	c.end(func(p *gpuProcess) bool {

@@ -69,7 +69,7 @@ func (n *node) Recover() []string {
 		n.Pass(10)
 		begin := time.Now()
 		points, wrong := n.read(unhurried)
-		n.limit = max(n.limit, min(10*time.Since(begin), maxLimit)) // a busy machine needs longer for what is no hang
+		n.limit = max(n.limit, min(10*time.Since(begin), maxLimit)) // a busy machine needs longer without a hang
 		if len(wrong) > 0 {
 			return wrong
 		}
@@ -97,7 +97,7 @@ func (n *node) lacking(points []otlptest.Point) string {
 	return strings.Join(lacking, "\n")
 }
 
-// remember stores the series of each device, now that there is no fault.
+// remember stores the series of each device when there is no fault.
 func (n *node) remember(points []otlptest.Point) {
 	if n.seen.well == nil {
 		n.seen.well = map[string][]string{}

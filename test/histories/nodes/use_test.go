@@ -30,7 +30,7 @@ type use struct {
 	jumped   bool              // the clock was set meanwhile
 }
 
-// add compares the counters of a message with those of the message before, and the events that come with it with the sum.
+// add compares the increase of the counters since the message before with the sum of the events that come with it.
 func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bool) []string {
 	if u.open == nil {
 		u.open = map[string]*use{}
@@ -55,14 +55,14 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 	}
 	var found []string
 	ended := map[string]map[string]any{}
-	began := map[string]bool{}
+	start := map[string]bool{}
 	for _, e := range events {
 		key := useKey(e)
 		if e["hw.gpu.use.end_time"] == nil {
-			if u.open[key] != nil && ended[key] == nil || began[key] || held[key] == "" {
+			if u.open[key] != nil && ended[key] == nil || start[key] || held[key] == "" {
 				found = append(found, key+"is allocated, but it was before, or is not held")
 			}
-			began[key] = true
+			start[key] = true
 			continue
 		}
 		ended[key] = e
@@ -76,7 +76,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 	for key, instance := range held {
 		open := u.open[key]
 		if open == nil {
-			if !began[key] {
+			if !start[key] {
 				found = append(found, key+"is held, but was not allocated")
 			}
 			open = &use{grown: map[string]float64{}, counters: map[string]otlptest.Point{}}

@@ -25,9 +25,9 @@ const gib = int64(1) << 30
 // step runs a step. The next ones build on it.
 func step(t *testing.T, name string, do func(t *testing.T)) {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	require.True(t, t.Run(name, do), "the next steps build on this one")
-	t.Logf("%s: %.1f s", name, time.Since(began).Seconds())
+	t.Logf("%s: %.1f s", name, time.Since(start).Seconds())
 }
 
 // place puts a container's process on a device.

@@ -24,13 +24,13 @@ import (
 func (w *world) apiServerAway(t *testing.T) {
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
-	began := time.Now()
+	start := time.Now()
 	thaw := w.cluster.Freeze(t, cluster.APIServer)
 	for range 6 {
 		points := w.next(t, func(harness.Points) bool { return true })
 		require.Equal(t, want.String(), seen(points).String())
 	}
-	w.steady(t, began)
+	w.steady(t, start)
 	thaw()
 	w.expect(t)
 }
@@ -82,7 +82,7 @@ func (w *world) kubeletAlone(t *testing.T) {
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
 	thaw := w.cluster.Freeze(t, cluster.APIServer)
-	began := time.Now()
+	start := time.Now()
 	w.restartKubelet(t)
 	for range 10 {
 		points := w.next(t, func(harness.Points) bool { return true })
@@ -94,7 +94,7 @@ func (w *world) kubeletAlone(t *testing.T) {
 		return err == nil && len(w.kubelet.holds(t)) > 0
 	})
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
 }
 
@@ -106,7 +106,7 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	w.remove(t, "dynamic", "main")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "both", metav1.DeleteOptions{}))
 	w.claim(t, "by-node", gpu(nodeGPU))
-	// The pod has a unique name: the logs of a deleted pod stay for a while, and then one name stands for two pods.
+	// The pod has a unique name: the logs of a deleted pod stay for a while, and then one name would mean two pods.
 	w.runSpec(t, "lonely", withClaim("by-node", idle("main")))
 	w.want["lonely/main"] = claimed(gpu(nodeGPU))
 	w.expect(t)

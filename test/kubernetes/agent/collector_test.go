@@ -100,7 +100,7 @@ func (w *world) stopCollector(t *testing.T) {
 	w.live = false
 }
 
-// access contains the rights that the documentation requires.
+// access contains the permissions that the documentation requires.
 const access = `
 apiVersion: v1
 kind: ServiceAccount
@@ -124,7 +124,7 @@ subjects:
 - {kind: ServiceAccount, name: gpu-agent, namespace: NAMESPACE}
 `
 
-// ownersPart is the configuration that reads the API server, as a service account with the documented rights.
+// ownersPart is the configuration that reads the API server, as a service account with the documented permissions.
 func (w *world) ownersPart(t *testing.T) string {
 	t.Helper()
 	w.cluster.Apply(t, strings.ReplaceAll(access, "NAMESPACE", w.namespace))

@@ -216,7 +216,7 @@ func (w *world) expect(t *testing.T) harness.Points {
 		}
 	}
 	slices.Sort(holds)
-	for began := time.Now(); !slices.Equal(w.kubelet.holds(t), holds) && time.Since(began) < patience; { // it learns them one by one
+	for start := time.Now(); !slices.Equal(w.kubelet.holds(t), holds) && time.Since(start) < patience; { // it learns them one by one
 		time.Sleep(50 * time.Millisecond)
 	}
 	assert.Equal(t, w.kubelet.holds(t), holds, "what the kubelet says itself")
@@ -260,7 +260,7 @@ func (w *world) await(t *testing.T) harness.Points {
 	return points
 }
 
-// output returns the collector's output where it is not a pod.
+// output returns the collector's output if it is not a pod.
 func (w *world) output() string {
 	if w.collector == nil {
 		return "the collector's log is its pod's"

@@ -59,12 +59,12 @@ func (w *world) requireShown(t *testing.T, g *harness.Gateway) {
 	want = topOwners(want)
 	var node view.Node
 	var got picture
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		err := g.Read(t.Context(), "/api/v1/gpu/nodes/"+cluster.NodeName, &node)
 		if got = shown(&node); err == nil && slices.Equal(want, got) {
 			break
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			require.NoError(t, err)
 			require.Equal(t, want.String(), got.String())
 		}

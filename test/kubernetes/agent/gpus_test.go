@@ -82,10 +82,10 @@ type user struct {
 	memory int64  // bytes
 	sm     int    // percent of the device's time
 
-	pod, container string // where it runs; empty: in no container
+	pod, container string // empty if it runs outside of any container
 }
 
-// place is where the simulator has a device.
+// place is the place of a device in the simulator.
 func place(device string) string {
 	for n := range gpus {
 		if device == gpu(n) {

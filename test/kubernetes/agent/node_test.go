@@ -98,7 +98,7 @@ func devices(t *testing.T, pod, container string) []string {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for began := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
-		require.Less(t, time.Since(began), patience, what)
+	for start := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
+		require.Less(t, time.Since(start), patience, what)
 	}
 }

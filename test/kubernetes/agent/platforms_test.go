@@ -75,8 +75,8 @@ func (w *world) jobsOfPod(t *testing.T) {
 	w.expect(t)
 }
 
-// otherDevices: a pod has a device of a resource that is not known to be of GPUs. It changes nothing for the GPUs: those that are not
-// allocated are known not to be, and nobody holds them.
+// otherDevices: a pod has a device of a resource that is not known to be a GPU resource. It changes nothing for the GPUs: unallocated GPUs
+// are known to be unallocated.
 func (w *world) otherDevices(t *testing.T) {
 	w.run(t, "other", box("main", otherResource, 1))
 	w.await(t)

@@ -40,7 +40,8 @@ func (w *world) shows(t *testing.T, pattern string, object ...string) {
 	t.Logf("%v: %s", object, compiled.FindString(text))
 }
 
-// posted: people see with the node how its GPUs are, and with node and pod what happened, under the policy that narrows the agent's right.
+// posted: the node shows the state of its GPUs, and node and pod show what happened, under the policy that restricts the agent's
+// permission.
 func (w *world) posted(t *testing.T) {
 	w.shows(t, `(?m)^ +GPUHealthy +True .*GPUsHealthy +8 GPUs are ok$`, "node", cluster.NodeName)
 	held := w.want["train/main"][0].device

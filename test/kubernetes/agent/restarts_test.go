@@ -82,7 +82,7 @@ func (w *world) containerRestarts(t *testing.T) {
 
 // pluginRestarts: while the device plugin is away the node cannot allocate its devices, and containers keep theirs.
 func (w *world) pluginRestarts(t *testing.T) {
-	began := time.Now()
+	start := time.Now()
 	w.plugin.Kill()
 	eventually(t, "the node has nothing to give", func() bool {
 		node, err := w.client.CoreV1().Nodes().Get(t.Context(), cluster.NodeName, metav1.GetOptions{})
@@ -92,18 +92,18 @@ func (w *world) pluginRestarts(t *testing.T) {
 	w.startPlugin(t)
 	eventually(t, "the node has the devices", func() bool { return w.offered(t) })
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 }
 
 func (w *world) kubeletRestarts(t *testing.T) {
-	began := time.Now()
+	start := time.Now()
 	w.restartKubelet(t)
 	eventually(t, "the kubelet knows its pods again", func() bool {
 		_, err := w.kubelet.list()
 		return err == nil && len(w.kubelet.holds(t)) > 0
 	})
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 	eventually(t, "the plugins have registered again", func() bool { return w.offered(t) })
 
 	// Changes from now on are reported.
@@ -119,7 +119,7 @@ func (w *world) kubeletHangs(t *testing.T) {
 	want, err := w.expected(t.Context())
 	require.NoError(t, err)
 	before := len(w.collector.Complaints())
-	began := time.Now()
+	start := time.Now()
 	thaw := w.cluster.Freeze(t, cluster.Kubelet)
 	for range 4 {
 		points := w.next(t, func(harness.Points) bool { return true })
@@ -127,7 +127,7 @@ func (w *world) kubeletHangs(t *testing.T) {
 	}
 	thaw()
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 	complaints := w.collector.Complaints()[before:]
 	require.Len(t, complaints, 1)
 	assert.Contains(t, complaints[0], "the kubelet did not answer in time")
@@ -137,10 +137,10 @@ func (w *world) kubeletHangs(t *testing.T) {
 func (w *world) collectorRestarts(t *testing.T, owners string) {
 	w.kubeletSettled(t)
 	w.stopCollector(t)
-	began := time.Now()
+	start := time.Now()
 	w.startCollector(t, askKubelet, processes, owners)
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 }
 
 // bothRestart: the collector has no earlier state, and the kubelet's state is still incomplete. Everything that is reported until then is

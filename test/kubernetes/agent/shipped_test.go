@@ -151,17 +151,18 @@ func (w *world) agentRestarts(t *testing.T) {
 	w.kubeletSettled(t)
 	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
 	require.NoError(t, syscall.Kill(w.cluster.ContainerPID(t, pod, "otelcol-gpu"), syscall.SIGKILL))
-	began := time.Now()
+	start := time.Now()
 	eventually(t, "the agent is restarted", func() bool {
 		now, err := w.client.CoreV1().Pods(shippedNamespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
 		return err == nil && len(now.Status.ContainerStatuses) == 1 && now.Status.ContainerStatuses[0].RestartCount == 1
 	})
 	w.expect(t)
-	w.steady(t, began)
+	w.steady(t, start)
 }
 
-// readsKernelLog requires that the agent follows the node's kernel log with the capability SYSLOG and no other one, by syslog(2): a pod has no
-// /dev/kmsg. A log that cannot be read would be in the collector's log. No line can be written to it for the test: those of programs do not count.
+// readsKernelLog requires that the agent follows the node's kernel log with the capability SYSLOG and no other one, by syslog(2): a pod has
+// no /dev/kmsg. A log that cannot be read would be in the collector's log. The test cannot write a line to it: lines of programs do not
+// count.
 func (w *world) readsKernelLog(t *testing.T) {
 	pod := w.cluster.ReadyPod(t, shippedNamespace, shippedSelector)
 	process := fmt.Sprintf("/proc/%d", w.cluster.ContainerPID(t, pod, "otelcol-gpu"))
@@ -176,7 +177,7 @@ func (w *world) readsKernelLog(t *testing.T) {
 	assert.NotContains(t, log, "kernel log")
 }
 
-// agentIsContent requires that the agent has all rights that it uses.
+// agentIsContent requires that the agent has all permissions that it uses.
 func (w *world) agentIsContent(t *testing.T) {
 	log := w.agentLog(t)
 	assert.Contains(t, log, "Everything is ready")

@@ -92,7 +92,7 @@ func (v *witness) follow(ctx context.Context, w *world) {
 	}
 }
 
-// process records where a process runs.
+// process records the container of a process.
 func (v *witness) process(number int, pod, container string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

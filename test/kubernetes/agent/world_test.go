@@ -45,14 +45,14 @@ type world struct {
 	init      int // the machine's number of the node's first process
 	client    kubernetes.Interface
 	kubelet   *kubelet
-	namespace string // where the pods are
+	namespace string // the namespace of the pods
 	dir       string // the same on the machine and in the node
 	library   string
 
 	sink      *harness.Sink
-	outlet    string // where the collector sends to
+	outlet    string // the address to which the collector sends
 	control   *nvmlsim.Control
-	collector *harness.Process // nil where it is a pod
+	collector *harness.Process // nil if it is a pod
 	more      string           // what else is wrong with the GPUs
 	live      bool             // it runs, and changes of the simulator apply to it
 	witness   *witness

@@ -113,7 +113,7 @@ func (i *Image) layer() ([]byte, error) {
 	return layer.Bytes(), nil
 }
 
-// folders creates a folder and its parents.
+// folders creates a directory and its parents.
 func folders(w *tar.Writer, made map[string]bool, folder string) error {
 	if folder == "/" || made[folder] {
 		return nil

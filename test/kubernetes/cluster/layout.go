@@ -16,11 +16,11 @@ import (
 
 // The environment of a test on a cluster.
 const (
-	// EnvRun is the folder of a running node. Without it the tests skip.
+	// EnvRun is the directory of a running node. Without it the tests skip.
 	EnvRun = "E2E_RUN"
 	// EnvIndex numbers the clusters of one machine, 0 to 99. Everything that could conflict between two clusters depends on it.
 	EnvIndex = "E2E_INDEX"
-	// EnvCache is the folder of the programs that build.sh makes, and of the nodes.
+	// EnvCache is the directory of the programs that build.sh makes, and of the nodes.
 	EnvCache = "E2E_CACHE"
 	// EnvImage is the archive of the collector's image, as scripts/image.sh writes it.
 	EnvImage = "OTELCOL_GPU_IMAGE"
@@ -40,7 +40,7 @@ type Layout struct {
 	Cache string // absolute
 }
 
-// NewLayout returns the layout of the node with an index, below a cache folder.
+// NewLayout returns the layout of the node with an index, below a cache directory.
 func NewLayout(cache string, index int) (Layout, error) {
 	if index < 0 || index > maxIndex {
 		return Layout{}, fmt.Errorf("%s must be from 0 to %d, got %d", EnvIndex, maxIndex, index)
@@ -117,7 +117,7 @@ func (l Layout) ContainerdSocket() string { return l.Run("containerd.sock") }
 // MachineIP is the machine's address as the node and its pods see it.
 func (l Layout) MachineIP() string { return fmt.Sprintf("10.222.%d.1", l.Index) }
 
-// NodeIP is the node's address, that of the API server too.
+// NodeIP is the address of the node and of the API server.
 func (l Layout) NodeIP() string { return fmt.Sprintf("10.222.%d.2", l.Index) }
 
 // PodRange is the address range of the pods.

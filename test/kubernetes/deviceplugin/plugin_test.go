@@ -87,7 +87,7 @@ func TestRegistersAgain(t *testing.T) {
 	first := startKubelet(t, dir)
 	assert.Equal(t, "example.com/gpu", first.next(t).ResourceName)
 
-	// A kubelet that starts removes all that is in the folder.
+	// A kubelet that starts removes everything in the directory.
 	first.server.Stop()
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)

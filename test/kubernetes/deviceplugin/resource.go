@@ -19,7 +19,7 @@ type resource struct {
 	devices []*pluginv1beta1.Device
 }
 
-// parseResource reads name=id,…, where an id may end with *<replicas> or with @<NUMA node>+….
+// parseResource reads name=id,…; an id may end with *<replicas> or with @<NUMA node>+….
 func parseResource(s string) (resource, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || name == "" || list == "" {

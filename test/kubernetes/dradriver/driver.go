@@ -27,15 +27,14 @@ type driver struct {
 	registrationv1.UnimplementedRegistrationServer
 
 	name, node   string
-	kubelet, cdi string // folders
+	kubelet, cdi string // directories
 	devices      []device
 	api          resourceclient.ResourceV1Interface
 }
 
 func (d *driver) socket() string { return filepath.Join(d.kubelet, "plugins", d.name, "dra.sock") }
 
-// run serves the kubelet and keeps the devices published until the context ends. A kubelet that restarts finds the sockets
-// where they are.
+// run serves the kubelet and keeps the devices published until the context ends. A kubelet that restarts finds the sockets in place.
 func (d *driver) run(ctx context.Context) error {
 	serve := func(path string, register func(*grpc.Server)) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {

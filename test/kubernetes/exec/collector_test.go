@@ -50,7 +50,7 @@ type beside struct {
 	token string // the file that it takes its token from
 }
 
-// start starts a collector beside the cluster with a service account's rights. Further settings of the scraper may be given.
+// start starts a collector beside the cluster with a service account's permissions. Further settings of the scraper may be given.
 func (s *stage) start(t *testing.T, account, extra string) *beside {
 	t.Helper()
 	return s.startWith(t, s.Token(t, accounts, account, nil), extra)
@@ -128,7 +128,7 @@ func all() rights {
 	return rights{pods: "list, watch", exec: "get, create", nodes: "list, watch", owners: "list, watch"}
 }
 
-// grant makes a service account with rights.
+// grant creates a service account with permissions.
 func (s *stage) grant(t *testing.T, account string, r rights) {
 	t.Helper()
 	rules := func(pairs ...string) string { // of resources and verbs

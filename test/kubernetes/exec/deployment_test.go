@@ -28,7 +28,7 @@ func shipping(t *testing.T, name string) string {
 	return string(text)
 }
 
-// shipped makes the shipped account and its rights.
+// shipped creates the shipped account and its permissions.
 func (s *stage) shipped(t *testing.T) {
 	t.Helper()
 	s.namespace(t, accounts)
@@ -113,7 +113,7 @@ contexts:
 	requireNode(t, b.next(t, twoGPUs))
 }
 
-// testTwoClusters reads one cluster where another is down.
+// testTwoClusters reads one cluster while another is down.
 func testTwoClusters(t *testing.T, s *stage) {
 	dir := t.TempDir()
 	b := &beside{outlet: newOutlet(t), token: filepath.Join(dir, "token")}

@@ -18,12 +18,12 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// asked counts the requests of a service account to the API server so far, by verb and resource.
-func (s *stage) asked(t *testing.T, account string) map[string]int {
+// requests counts the requests of a service account to the API server so far, by verb and resource.
+func (s *stage) requests(t *testing.T, account string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(s.Log("audit"))
 	require.NoError(t, err)
-	asked := make(map[string]int)
+	requests := make(map[string]int)
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may be written now
 	for line := range bytes.Lines(text) {
 		var event struct {
@@ -34,13 +34,13 @@ func (s *stage) asked(t *testing.T, account string) map[string]int {
 		}
 		require.NoError(t, json.Unmarshal(line, &event))
 		if event.Stage == "ResponseComplete" && event.User.Username == "system:serviceaccount:"+accounts+":"+account {
-			asked[strings.TrimSuffix(event.Verb+" "+event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")]++
+			requests[strings.TrimSuffix(event.Verb+" "+event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")]++
 		}
 	}
-	return asked
+	return requests
 }
 
-// testRights removes one right after the other.
+// testRights removes one permission after the other.
 func testRights(t *testing.T, s *stage) {
 	t.Run("get and create", func(t *testing.T) {
 		t.Parallel()
@@ -50,10 +50,10 @@ func testRights(t *testing.T, s *stage) {
 			b.next(t, twoGPUs)
 		}
 		assert.Empty(t, b.Complaints())
-		asked := s.asked(t, "all-rights")
-		assert.GreaterOrEqual(t, asked["get pods/exec"], 3, "execs go over a WebSocket, which is a GET")
-		assert.Zero(t, asked["create pods/exec"])
-		assert.LessOrEqual(t, asked["list pods"]+asked["list nodes"], 4, "pods and nodes are watched, not listed for each read: %v", asked)
+		requests := s.requests(t, "all-rights")
+		assert.GreaterOrEqual(t, requests["get pods/exec"], 3, "execs go over a WebSocket, which is a GET")
+		assert.Zero(t, requests["create pods/exec"])
+		assert.LessOrEqual(t, requests["list pods"]+requests["list nodes"], 4, "pods and nodes are watched, not listed for each read: %v", requests)
 	})
 	t.Run("create alone", func(t *testing.T) {
 		t.Parallel()
@@ -65,9 +65,9 @@ func testRights(t *testing.T, s *stage) {
 			b.next(t, twoGPUs)
 		}
 		assert.Empty(t, b.Complaints())
-		asked := s.asked(t, "create-alone")
-		assert.GreaterOrEqual(t, asked["create pods/exec"], 3, "execs go over SPDY, which is a POST")
-		assert.Equal(t, 1, asked["get pods/exec"], "a WebSocket is tried once")
+		requests := s.requests(t, "create-alone")
+		assert.GreaterOrEqual(t, requests["create pods/exec"], 3, "execs go over SPDY, which is a POST")
+		assert.Equal(t, 1, requests["get pods/exec"], "a WebSocket is tried once")
 	})
 	t.Run("too few", func(t *testing.T) {
 		for _, test := range []struct {
@@ -95,7 +95,7 @@ func testRights(t *testing.T, s *stage) {
 					return
 				}
 				b.silent(t)
-				// The collector keeps trying: once it has the right, it works without a restart.
+				// The collector keeps trying: once it has the permission, it works without a restart.
 				s.grant(t, test.name, all())
 				b.next(t, twoGPUs)
 			})
@@ -103,7 +103,7 @@ func testRights(t *testing.T, s *stage) {
 	})
 }
 
-// testLateNamespace starts the collector before the driver pods' namespace and its rights exist.
+// testLateNamespace starts the collector before the driver pods' namespace and its permissions exist.
 func testLateNamespace(t *testing.T, s *stage) {
 	b := s.start(t, shippedAccount, "targets: [{namespace: late, label_selector: app=late, container: bare}]")
 	b.says(t, "driver pods", "late")

@@ -109,7 +109,7 @@ func (s *stage) replay(t *testing.T, to state) {
 	require.NoError(t, err)
 	written := filepath.Join(s.folder, "written")
 	require.NoError(t, os.WriteFile(written, text, 0o644))
-	require.NoError(t, os.Rename(written, filepath.Join(s.folder, "state.json"))) // at once, whoever reads it
+	require.NoError(t, os.Rename(written, filepath.Join(s.folder, "state.json"))) // atomically for every reader
 }
 
 // namespace creates a namespace. It is not deleted, because deletion takes long and the cluster is temporary.
@@ -232,7 +232,7 @@ func (s *stage) forward(t *testing.T, inner string) string {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for began := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
-		require.Less(t, time.Since(began), patience, what)
+	for start := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
+		require.Less(t, time.Since(start), patience, what)
 	}
 }

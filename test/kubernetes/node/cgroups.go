@@ -17,9 +17,10 @@ import (
 	"time"
 )
 
-// The node's processes are identified by their control groups: one contains those of its components, others beside it those of its pods.
+// The node's processes are identified by their control groups: one contains the processes of its components, others beside it the processes
+// of its pods.
 
-// roots are the hierarchies of control groups: the one of version 2, or those of version 1.
+// roots are the hierarchies of control groups: the one of version 2, or the hierarchies of version 1.
 func roots() ([]string, error) {
 	const all = "/sys/fs/cgroup"
 	if _, err := os.Stat(filepath.Join(all, "cgroup.controllers")); err == nil {

@@ -16,8 +16,8 @@ import (
 // pauseImage holds the namespaces of pods.
 const pauseImage = "localhost/pause:1"
 
-// containerdConfig is for containerd 1.6, Debian's. The processes of containers keep their OOM scores where root lacks
-// CAP_SYS_RESOURCE, as in a sandbox; without restrict_oom_score_adj runc starts nothing there.
+// containerdConfig is for containerd 1.6, Debian's. The processes of containers keep their OOM scores if root lacks CAP_SYS_RESOURCE, as in
+// a sandbox; without restrict_oom_score_adj runc starts nothing there.
 const containerdConfig = `version = 2
 root = "RUN/containerd"
 state = "RUN/containerd-state"

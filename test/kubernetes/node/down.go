@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// down ends the node and removes its remains. A missing node is no error.
+// down ends the node and removes its remains. A missing node is not an error.
 func (n *node) down(keep bool) error {
 	if err := n.end(); err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 // envControlPlane is set for a node without a kubelet.
 const envControlPlane = "E2E_CONTROL_PLANE"
 
-// initialise is the node's first process, in namespaces of its own. That of the processes is the machine's: a pod with
-// hostPID sees the machine's process table, as on a real node.
+// initialise is the node's first process, in namespaces of its own. Only the PID namespace is the machine's: a pod with hostPID sees the
+// machine's process table, as on a real node.
 func initialise(controlPlane bool) error {
 	layout, err := cluster.LayoutFromEnv()
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *supervisor) reap() error {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)
 		if err != nil {
-			time.Sleep(pause / 10) // there is none yet, or a signal came
+			time.Sleep(pause / 10) // there is no child yet, or a signal came
 			continue
 		}
 		s.mu.Lock()

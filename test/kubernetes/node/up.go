@@ -40,7 +40,7 @@ func (n *node) up(ctx context.Context) error {
 	if err := n.down(false); err != nil { // remains of a node that ended without `down`
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	steps := []struct {
 		name string
 		do   func(context.Context) error
@@ -60,7 +60,7 @@ func (n *node) up(ctx context.Context) error {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w\n%s", step.name, err, n.logs())
 		}
-		fmt.Fprintf(os.Stderr, "node: %5.1f s %s\n", time.Since(began).Seconds(), step.name)
+		fmt.Fprintf(os.Stderr, "node: %5.1f s %s\n", time.Since(start).Seconds(), step.name)
 	}
 	fmt.Printf("export %s=%s KUBECONFIG=%s\n", cluster.EnvRun, n.Run(), n.Kubeconfig())
 	return nil

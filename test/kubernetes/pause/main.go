@@ -3,7 +3,7 @@
 
 //go:build linux
 
-// Command pause does nothing until it is asked to end. It holds a pod's namespaces, and idle containers run it.
+// Command pause does nothing until it is stopped. It holds a pod's namespaces, and idle containers run it.
 package main
 
 import (

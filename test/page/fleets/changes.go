@@ -72,7 +72,7 @@ func (c *changes) since(since uint64) view.Tiles {
 	return answer
 }
 
-// namespace returns that of the first container, else of the first process.
+// namespace returns the namespace of the first container, else of the first process.
 func namespace(g *view.GPU) *string {
 	for _, c := range g.Containers {
 		return c.Namespace

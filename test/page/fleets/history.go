@@ -15,7 +15,7 @@ const (
 	step = 30 * time.Second
 )
 
-// past returns a history that ends with the present value; it has none of what was not read.
+// past returns a history that ends with the present value; a value that was not read has no history.
 func past(g *view.GPU, metric string, now, since time.Time) (view.History, bool) {
 	value, unit := present(g, metric)
 	h := view.History{ID: g.ID, Metric: metric, Unit: unit, Points: []view.HistoryPoint{}}

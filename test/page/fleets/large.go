@@ -18,7 +18,7 @@ const (
 	perNode = 8
 )
 
-// models are those of the generated nodes, by number.
+// models are the models of the generated nodes, by number.
 var models = []struct {
 	vendor, name string
 	memory       float64

@@ -1,9 +1,10 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command archive packs a folder as .tar.gz or .zip. The same files give the same bytes: names are sorted, owners are 0, and every time is SOURCE_DATE_EPOCH.
+// Command archive packs a directory as .tar.gz or .zip. The same files give the same bytes: names are sorted, owners are 0, and every time
+// is SOURCE_DATE_EPOCH.
 //
-//	archive FOLDER OUTPUT
+//	archive DIRECTORY OUTPUT
 package main
 
 import (
@@ -23,7 +24,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "archive FOLDER OUTPUT")
+		fmt.Fprintln(os.Stderr, "archive DIRECTORY OUTPUT")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -54,21 +55,21 @@ func run(folder, output string) error {
 	return file.Close()
 }
 
-// packer packs a folder; the archive's paths begin with the folder's last name.
+// packer packs a directory; the archive's paths start with the directory's last name.
 type packer struct {
 	folder string
 	time   time.Time
 }
 
-// entry is a file or a folder to pack.
+// entry is a file or a directory to pack.
 type entry struct {
-	name string // with a final / if it is a folder
+	name string // with a final / if it is a directory
 	mode fs.FileMode
 	size int64
-	from string // empty for a folder
+	from string // empty for a directory
 }
 
-// each calls add for every entry in the order of the names. Modes are 0755 or 0644: the umask of who builds is not in the archive.
+// each calls add for every entry in the order of the names. Modes are 0755 or 0644, independent of the developer's umask.
 func (p packer) each(add func(entry) error) error {
 	return filepath.WalkDir(p.folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

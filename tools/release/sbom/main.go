@@ -78,7 +78,7 @@ func (c components) addProgram(file, version string) error {
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	c.add("pkg:golang/std@"+goVersion, "std", goVersion)
 	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		// A replacement by a folder of this tree has no version of its own.
+		// A replacement by a directory of this tree has no version of its own.
 		if module.Replace != nil && module.Replace.Version != "" {
 			module = module.Replace
 		}

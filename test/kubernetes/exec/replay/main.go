@@ -47,7 +47,7 @@ func main() {
 	os.Exit(s.run(os.Args[1:]))
 }
 
-// note adds a line to what was asked.
+// note adds a line to the recorded requests.
 func note(line string) {
 	calls, err := os.OpenFile(folder+"/calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
