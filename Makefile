@@ -189,7 +189,7 @@ view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how
 	go run ./test/fleet/view -collector $(DIST) -check
 
 .PHONY: measure
-measure: otelcol-gpu nvmlsim ## everything that docs/operate/measurements.md states, written into it; two hours, needs root
+measure: otelcol-gpu nvmlsim ## prints what docs/operate/performance.md states; two hours, needs root
 	scripts/measure.sh
 
 .PHONY: cost
