@@ -64,6 +64,10 @@ generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md,
 dashboards: ## write the Grafana dashboards of deploy/grafana from tools/dashboards
 	cd tools/dashboards && go run . ../../deploy/grafana
 
+.PHONY: rules
+rules: ## write the alerting rules of deploy/prometheus, and their copy in the Helm chart, from internal/alerts and the catalogue of XIDs
+	go run ./internal/alerts .
+
 # ---- check ----
 
 # CI sets RACE=1, and GO_TEST to a program that tries a failed test once more by itself.

@@ -79,7 +79,7 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-// The scripts take nothing for a name or an ID that is none, and leave a job without GPUs out.
+// The scripts ignore invalid names and IDs, and leave a job without GPUs out.
 func TestScriptsWithoutGPUs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	for _, variables := range [][]string{
