@@ -29,6 +29,7 @@ type outcome struct {
 	gpu    *knownGPU // nil: not found
 	result *device.Result
 	code   library.Code // why the result is missing
+	listed bool         // the GPU needs a reset, and the driver still lists it
 	hung   bool         // because a call has not returned for long
 	late   bool         // because the time was over before; a call may not have returned
 }
