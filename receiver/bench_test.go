@@ -53,7 +53,7 @@ func BenchmarkScrape8x64(b *testing.B) {
 	now := time.Now()
 	source := nvml.New(&settings, record.Wanted(&cfg.Metrics, &events, false), nvml.WithClock(func() time.Time { return now }))
 	b.Cleanup(func() { require.NoError(b, source.Close()) })
-	s := newStage(b, source, cfg)
+	s := newStage(b, "test", source, cfg)
 	points := 0
 	for range 3 {
 		now = now.Add(time.Second)
@@ -62,13 +62,13 @@ func BenchmarkScrape8x64(b *testing.B) {
 	require.Greater(b, points, 300)
 	b.ReportAllocs()
 	b.ResetTimer()
-	began := cpuTime(b)
+	start := cpuTime(b)
 	for range b.N {
 		now = now.Add(time.Second)
 		s.record()
 	}
 	b.StopTimer()
-	b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64((cpuTime(b)-start).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(points), "points/op")
 }
 

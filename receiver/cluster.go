@@ -8,60 +8,70 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/scraper"
-	"go.opentelemetry.io/collector/scraper/scraperhelper"
+	"go.opentelemetry.io/otel/attribute"
 	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
+	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	"github.com/otelgpu/gpureceiver/internal/series"
 )
 
-// newClusterController returns the controller of kubernetes_cluster. source gets the outcome of its reads.
-func newClusterController(
-	cfg *Config, set receiver.Settings, next consumer.Metrics, connect connector, source *clusterSource,
-) (component.Component, error) {
-	cs := &clusterScraper{
-		config:   cfg.scraperConfig(clusterKey).(*ClusterConfig),
-		connect:  connect,
-		logger:   set.Logger,
-		recorder: record.NewCluster(cfg.MetricsBuilderConfig, set, clusterKey, cfg.Attribution.ClusterName),
-		problems: pipeline.NewProblemLog(set.Logger.With(zap.String("scraper", clusterKey)), ""),
-		source:   source,
-	}
-	sc, err := scraper.NewMetrics(cs.scrape, scraper.WithStart(cs.start), scraper.WithShutdown(cs.shutdown))
-	if err != nil {
-		return nil, err
-	}
-	return scraperhelper.NewMetricsController(cfg.controller(), set, next,
-		scraperhelper.AddMetricsScraper(component.MustNewType(clusterKey), sc))
-}
-
-// clusterScraper reports what the informers of its view have; it sends no requests of its own.
-type clusterScraper struct {
+// clusterSource is kubernetes_cluster: it reports what the informers of its view have, and sends no requests of its own. The metrics receiver, which
+// reads, and the logs receiver share it.
+type clusterSource struct {
+	*shared
 	config   *ClusterConfig
-	connect  connector
-	logger   *zap.Logger
+	clients  *kube.Clients
+	host     gpu.Host
 	recorder *record.ClusterRecorder
 	problems *pipeline.ProblemLog
-	source   *clusterSource
-	series   series.Tracker
+	pipeline *pipeline.Pipeline // of the cluster's state; the metrics are the recorder's
+	stats    readStats
+	pods     atomic.Pointer[podEvents] // of the last view; nil if no events of pods are sent
 
-	leadership *leadership // nil without leader election
 	mu         sync.Mutex
-	view       *cluster.View // nil before start, and while another replica reads
+	tracker    *lifecycle.Tracker // the tracker of the storage, for each time this replica reads; nil without storage
+	leadership *leadership        // nil without leader election
+	view       *cluster.View      // nil while this replica does not read
 	started    time.Time
+	series     series.Tracker
 	size       clusterSize // that was logged last
+}
+
+// newClusterSource fails only if credentials cannot be read, not if the API server does not answer.
+func newClusterSource(ctx context.Context, s *shared, set receiver.Settings, connect connector) (*clusterSource, error) {
+	config := s.cfg.scraperConfig(clusterKey).(*ClusterConfig)
+	clients, err := connect(config)
+	if err != nil {
+		return nil, kube.Keyed(scrapersKey+"::"+clusterKey, err)
+	}
+	for _, warning := range config.API.Warnings() {
+		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
+	}
+	name := s.cfg.Attribution.ClusterName
+	c := &clusterSource{
+		shared: s, config: config, clients: clients, host: gpu.Host{ClusterName: name},
+		recorder: record.NewCluster(s.cfg.MetricsBuilderConfig, set, clusterKey, name),
+		problems: pipeline.NewProblemLog(s.logger.With(zap.String("scraper", clusterKey)), ""),
+		pipeline: pipeline.New(pipeline.Options{
+			Source: clusterKey, Logger: s.logger, Events: s.logs != nil, EventsDropped: s.eventsDropped(attribute.String("scraper", clusterKey)),
+			Keep: s.keeper != nil, Known: s.keeper.known(ctx, clusterKey), EventRecorder: s.eventRecorder(),
+		}),
+	}
+	_, err = c.newView() // what is wrong with the configuration
+	return c, err
 }
 
 // connector returns the client of a cluster.
@@ -75,24 +85,18 @@ func connectCluster(c *ClusterConfig) (*kube.Clients, error) {
 	return kube.NewClients(config)
 }
 
-// start begins to watch, or to contend for the Lease of the replica that does. It fails only if credentials cannot be read, not if the API server does
-// not answer.
-func (s *clusterScraper) start(context.Context, component.Host) error {
-	clients, err := s.connect(s.config)
-	if err != nil {
-		return kube.Keyed(scrapersKey+"::"+clusterKey, err)
-	}
-	for _, warning := range s.config.API.Warnings() {
-		s.logger.Warn(scrapersKey + "::" + clusterKey + ": " + warning)
-	}
+// controller returns what reads the cluster at each interval.
+func (s *clusterSource) controller(output *metricsOutput) (component.Component, error) {
+	return output.controller(s.cfg, clusterKey, s.scrape, scraper.WithStart(s.start), scraper.WithShutdown(s.shutdown))
+}
+
+// start begins to watch, or to contend for the Lease of the replica that does.
+func (s *clusterSource) start(context.Context, component.Host) error {
 	if s.config.LeaderElection == nil {
-		return s.watch(clients)
+		return s.watch()
 	}
-	if _, err := s.newView(clients); err != nil { // would fail later, too
-		return err
-	}
-	s.leadership = contend(clients.Kubernetes, s.config.LeaderElection, func() {
-		if err := s.watch(clients); err != nil {
+	s.leadership = contend(s.clients.Kubernetes, s.config.LeaderElection, func() {
+		if err := s.watch(); err != nil {
 			s.logger.Error("This replica cannot read the cluster", zap.Error(err))
 			return
 		}
@@ -101,14 +105,14 @@ func (s *clusterScraper) start(context.Context, component.Host) error {
 	return nil
 }
 
-func (s *clusterScraper) newView(clients *kube.Clients) (*cluster.View, error) {
+func (s *clusterSource) newView() (*cluster.View, error) {
 	var owners *kube.Owners
 	if s.config.Owners != nil {
-		owners = kube.WatchOwners(clients, s.config.Owners.Kinds)
+		owners = kube.WatchOwners(s.clients, s.config.Owners.Kinds)
 	}
-	view, err := cluster.New(clients.Kubernetes, s.config.ResourceNames, owners)
+	view, err := cluster.New(s.clients.Kubernetes, s.config.ResourceNames, owners)
 	if err == nil && len(s.config.DeviceClasses) > 0 {
-		err = view.WatchClaims(clients, s.config.DeviceClasses)
+		err = view.WatchClaims(s.clients, s.config.DeviceClasses)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
@@ -117,14 +121,14 @@ func (s *clusterScraper) newView(clients *kube.Clients) (*cluster.View, error) {
 }
 
 // watch begins to watch.
-func (s *clusterScraper) watch(clients *kube.Clients) error {
+func (s *clusterSource) watch() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	view, err := s.newView(clients)
+	view, err := s.newView()
 	if err != nil {
 		return err
 	}
-	if err := s.source.follow(view, s.config); err != nil {
+	if err := s.follow(view); err != nil {
 		return fmt.Errorf("%s::%s: %w", scrapersKey, clusterKey, err)
 	}
 	s.view, s.started, s.series = view, time.Now(), series.Tracker{}
@@ -133,17 +137,17 @@ func (s *clusterScraper) watch(clients *kube.Clients) error {
 }
 
 // unwatch ends the watching, if it goes on.
-func (s *clusterScraper) unwatch() {
+func (s *clusterSource) unwatch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.source.pods.Load().end() // the view waits for its followers
+	s.pods.Load().end() // the view waits for its followers
 	if s.view != nil {
 		s.view.Stop()
 		s.view = nil
 	}
 }
 
-func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
+func (s *clusterSource) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := time.Now()
@@ -153,14 +157,14 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	problems := s.view.Problems()
 	s.problems.Update(append(s.view.OwnerProblems(), problems...), true)
 	synced := s.view.Synced()
-	if !synced && len(problems) == 0 && began.Sub(s.started) < s.source.waits.clusterList {
-		s.source.stats.end(began, false)
+	if !synced && len(problems) == 0 && began.Sub(s.started) < s.waits.clusterList {
+		s.stats.end(began, false)
 		return pmetric.NewMetrics(), nil
 	}
 	failure := clusterFailure(problems, synced)
-	s.source.read(ctx, began, failure)
+	s.noteRead(ctx, began, failure)
 	if failure == nil {
-		s.source.pods.Load().confirm(began)
+		s.pods.Load().confirm(began)
 	}
 	var snapshot gpu.Cluster
 	if synced { // an incomplete list would look like a smaller cluster
@@ -169,6 +173,17 @@ func (s *clusterScraper) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	}
 	metrics := s.recorder.Record(&snapshot, began, failure)
 	return s.series.End(metrics, pcommon.NewTimestampFromTime(began)), nil
+}
+
+// noteRead notes the outcome of a read.
+func (s *clusterSource) noteRead(ctx context.Context, began time.Time, failure *gpu.Failure) {
+	s.stats.end(began, failure == nil)
+	s.pipeline.Take(ctx, &gpu.Node{Host: s.host, Time: began, Failure: failure})
+	var reason error
+	if failure != nil {
+		reason = failure
+	}
+	s.status.update(clusterKey, reason)
 }
 
 var errNotListed = errors.New("kubernetes_cluster: the API server does not complete the first list of pods and nodes")
@@ -188,7 +203,7 @@ func clusterFailure(problems []gpu.Problem, synced bool) *gpu.Failure {
 type clusterSize struct{ nodes, gpus int64 }
 
 // logSize logs the number of nodes with GPUs and of the GPUs and partitions that they offer, if one has changed.
-func (s *clusterScraper) logSize(snapshot *gpu.Cluster) {
+func (s *clusterSource) logSize(snapshot *gpu.Cluster) {
 	var size clusterSize
 	last := ""
 	for i := range snapshot.Nodes {
@@ -208,20 +223,20 @@ func (s *clusterScraper) logSize(snapshot *gpu.Cluster) {
 }
 
 // stand returns what a replica reports while another one reads: nothing, unless the Lease cannot be read.
-func (s *clusterScraper) stand(ctx context.Context, now time.Time) pmetric.Metrics {
+func (s *clusterSource) stand(ctx context.Context, now time.Time) pmetric.Metrics {
 	err := s.leadership.err()
 	if err == nil {
 		s.problems.Update(nil, true)
-		s.source.status.update(clusterKey, nil)
+		s.status.update(clusterKey, nil)
 		return pmetric.NewMetrics()
 	}
 	failure := &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
 	s.problems.Update([]gpu.Problem{{Kind: gpu.ProblemKubernetes, What: "leader election", Err: failure}}, true)
-	s.source.read(ctx, now, failure)
+	s.noteRead(ctx, now, failure)
 	return s.recorder.Record(&gpu.Cluster{}, now, failure)
 }
 
-func (s *clusterScraper) shutdown(context.Context) error {
+func (s *clusterSource) shutdown(context.Context) error {
 	s.leadership.stop()
 	s.unwatch()
 	return nil

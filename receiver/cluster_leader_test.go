@@ -12,9 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/receiver/receivertest"
 	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,14 +20,13 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
 // replica is one of several that read a cluster, with its metrics.
 type replica struct {
 	component.Component
-	metrics consumertest.MetricsSink
+	metrics *consumertest.MetricsSink
 }
 
 func newReplica(t *testing.T, client *fake.Clientset) *replica {
@@ -39,13 +36,12 @@ func newReplica(t *testing.T, client *fake.Clientset) *replica {
 		"scrapers": map[string]any{"kubernetes_cluster": map[string]any{"leader_election": map[string]any{"lease_namespace": "collectors"}}},
 	})
 	require.NoError(t, err)
-	r := &replica{}
-	r.Component, err = newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), &r.metrics, func(*ClusterConfig) (*kube.Clients, error) {
-		return &kube.Clients{Kubernetes: client}, nil
-	}, clusterOf(cfg))
-	require.NoError(t, err)
-	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
-	return r
+	r := newRigOf(t, openSource)
+	r.cfg = cfg
+	r.factory.connect = func(*ClusterConfig) (*kube.Clients, error) { return &kube.Clients{Kubernetes: client}, nil }
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	return &replica{Component: m, metrics: r.metrics}
 }
 
 func (r *replica) requests() bool {

@@ -9,11 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/otelgpu/gpureceiver/internal/checkpoint"
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube/cluster"
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
@@ -34,7 +33,7 @@ type podEvents struct {
 	keeper  *keeper // nil without storage
 	tracker *lifecycle.Tracker
 	wait    time.Duration // see waits.podQueue
-	stuck   atomic.Bool   // the logs pipeline has taken nothing for so long, and nobody waits until it does
+	stuck   atomic.Bool   // the logs pipeline has accepted nothing for so long, and nothing waits until it does
 	ctx     context.Context
 	cancel  context.CancelFunc
 	ticking sync.WaitGroup
@@ -47,17 +46,17 @@ const (
 	podRecords = 5000
 )
 
-// follow has the pods of a view followed where a logs receiver wants their events.
-func (s *clusterSource) follow(view *cluster.View, config *ClusterConfig) error {
-	if s.events == nil || !s.wants {
+// follow has the pods of a view followed if their events are sent.
+func (s *clusterSource) follow(view *cluster.View) error {
+	if s.logs == nil || !s.cfg.sendsPodEvents() {
 		return nil
 	}
 	p := &podEvents{queue: s.pipeline, keeper: s.keeper, wait: s.waits.podQueue, tracker: s.track()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	if err := view.Follow(config.Labels, cluster.Followers{
+	if err := view.Follow(s.config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
 		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
-		Listed: p.listed, Knows: p.tracker.Knows, Snapshots: config.Snapshots,
+		Listed: p.listed, Knows: p.tracker.Knows, Snapshots: s.config.Snapshots,
 	}); err != nil {
 		p.cancel()
 		return err
@@ -74,15 +73,24 @@ func (s *clusterSource) track() *lifecycle.Tracker {
 		s.tracker.Resume()
 		return s.tracker
 	}
-	tracker := lifecycle.NewTracker(func(events []gpu.Event) {
-		s.pipeline.AddEvents(events)
-		s.events.wake()
-	})
-	if s.keeper.isOpen() {
+	tracker := lifecycle.NewTracker(s.pipeline.AddEvents)
+	if s.keeper != nil {
 		tracker.Restore(func(use func(string, []byte) error) { s.keeper.store.Parts(clusterKey, use) })
 		s.tracker = tracker
 	}
 	return tracker
+}
+
+// passEvents takes what waits of the cluster, and what has become known of its pods together with it.
+func (s *clusterSource) passEvents(ctx context.Context) error {
+	if s.keeper == nil {
+		return s.logs.send(ctx, s.pipeline.Logs(&s.host))
+	}
+	var known *pipeline.Known
+	var open, logs plog.Logs
+	parts := s.pods.Load().checkpoint(func() { known, open, logs = s.pipeline.Checkpoint(&s.host) })
+	s.keeper.store.Put(ctx, clusterKey, known, open, logs, parts...)
+	return nil
 }
 
 // take takes a change when the queue has room for its events.
@@ -155,28 +163,4 @@ func (p *podEvents) end() {
 		p.cancel()
 		p.ticking.Wait()
 	}
-}
-
-// clusterReads reads a cluster where no metrics receiver does.
-type clusterReads struct {
-	source *clusterSource
-	reads  component.Component
-	runs   bool
-}
-
-// Start implements component.Component.
-func (r *clusterReads) Start(ctx context.Context, host component.Host) error {
-	if r.source.newRecorder != nil { // known only when all receivers were made
-		return nil
-	}
-	r.runs = true
-	return r.reads.Start(ctx, host)
-}
-
-// Shutdown implements component.Component.
-func (r *clusterReads) Shutdown(ctx context.Context) error {
-	if !r.runs {
-		return nil
-	}
-	return r.reads.Shutdown(ctx)
 }

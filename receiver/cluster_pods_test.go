@@ -14,11 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.uber.org/zap"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,113 +26,64 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 // clusterRig reads a cluster of a fake API for its events.
 type clusterRig struct {
+	*rig
 	client *fake.Clientset
 	source *clusterSource
-	logs   *consumertest.LogsSink
 	blocks chan struct{} // the next consumer takes nothing until it is closed; nil: it takes everything
 	sent   atomic.Int64  // to it
-
-	dropped atomic.Int64
-	waits   waits
-	disk    *checkpointtest.Storage // nil: without storage
-	scraper map[string]any
 }
 
 func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
 	t.Helper()
-	r := newStoppedRig(t, pods...)
-	r.start(t)
+	r := newStoppedRig(t, nil, pods...)
+	r.start()
 	return r
 }
 
-func newStoppedRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
+func newStoppedRig(t *testing.T, scraper map[string]any, pods ...*corev1.Pod) *clusterRig {
 	t.Helper()
-	r := &clusterRig{client: fake.NewSimpleClientset(), logs: &consumertest.LogsSink{}, waits: patient()}
+	r := &clusterRig{rig: newRigOf(t, openSource), client: fake.NewSimpleClientset()}
+	var err error
+	r.cfg, err = loadMap(map[string]any{
+		"collection_interval": "100ms", "initial_delay": "1ms", "timeout": "100ms",
+		"scrapers": map[string]any{"kubernetes_cluster": scraper}, "attribution": map[string]any{"cluster_name": "prod"},
+	})
+	require.NoError(t, err)
+	r.factory.connect = func(*ClusterConfig) (*kube.Clients, error) { return &kube.Clients{Kubernetes: r.client}, nil }
 	for _, pod := range pods {
-		r.set(t, pod)
+		r.put(pod)
 	}
 	return r
 }
 
 // start reads the cluster until the test ends.
-func (r *clusterRig) start(t *testing.T) {
-	t.Helper()
-	cfg, set := r.send(t)
-	controller, err := newClusterController(cfg, set, consumertest.NewNop(), func(*ClusterConfig) (*kube.Clients, error) {
-		return &kube.Clients{Kubernetes: r.client}, nil
-	}, r.source)
-	require.NoError(t, err)
-	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	t.Cleanup(func() { assert.NoError(t, controller.Shutdown(t.Context())) })
-}
-
-// send sends what the source has until the test ends.
-func (r *clusterRig) send(t *testing.T) (*Config, receiver.Settings) {
-	t.Helper()
-	cfg, err := loadMap(map[string]any{
-		"collection_interval": "100ms", "initial_delay": "1ms", "timeout": "100ms",
-		"scrapers": map[string]any{"kubernetes_cluster": r.scraper}, "attribution": map[string]any{"cluster_name": "prod"},
-	})
-	require.NoError(t, err)
-	set := receivertest.NewNopSettings(metadata.Type)
-	r.source = newClusterSource(&shared{
-		cfg: cfg, logger: zap.NewNop(), waits: r.waits,
-		newEventRecorder: func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) },
-	}, func(events int) { r.dropped.Add(int64(events)) })
-	sender := newEventSender(func(ctx context.Context) error {
-		logs := r.source.pipeline.Logs(&r.source.host)
-		if logs.LogRecordCount() == 0 {
-			return nil
-		}
+func (r *clusterRig) start() {
+	r.t.Helper()
+	next, err := consumer.NewLogs(func(ctx context.Context, logs plog.Logs) error {
 		r.sent.Add(int64(logs.LogRecordCount()))
 		if r.blocks != nil {
 			<-r.blocks
 		}
 		return r.logs.ConsumeLogs(ctx, logs)
 	})
-	if r.disk != nil {
-		sender = r.keeps(t, cfg, set)
-	}
-	r.source.events = sender
-	require.NoError(t, sender.Start(t.Context(), componenttest.NewNopHost()))
-	t.Cleanup(func() { assert.NoError(t, sender.Shutdown(t.Context())) })
-	return cfg, set
+	require.NoError(r.t, err)
+	r.run(r.newLogsInto(next))
+	r.source = r.sources()[r.cfg].cluster
 }
 
-// keeps has what is known and what is sent kept in the storage, and returns what stores it.
-func (r *clusterRig) keeps(t *testing.T, cfg *Config, set receiver.Settings) *eventSender {
-	t.Helper()
-	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
-	require.NoError(t, err)
-	t.Cleanup(telemetry.Shutdown)
-	obs, err := newObsReport(set)
-	require.NoError(t, err)
-	cfg.Storage = &fileStorage
-	k := newKeeper(cfg, set, telemetry, r.waits)
-	require.NoError(t, k.open(t.Context(), storageHost{fileStorage: r.disk}))
-	r.source.keeper = k
-	r.source.pipeline.Restore(k.known(t.Context(), clusterKey))
-	output := eventOutput{logsOutput{obs: obs, next: r.logs}, k}
-	d := newDelivery(k, output.logs)
-	require.NoError(t, d.Start(t.Context(), nil))
-	t.Cleanup(func() { assert.NoError(t, d.Shutdown(t.Context())) })
-	return newEventSender(func(ctx context.Context) error { return output.passCluster(ctx, r.source) })
-}
-
-// set creates a pod, or changes it.
-func (r *clusterRig) set(t *testing.T, pod *corev1.Pod) {
-	t.Helper()
+// put creates a pod, or changes it.
+func (r *clusterRig) put(pod *corev1.Pod) {
+	r.t.Helper()
 	pods := r.client.CoreV1().Pods(pod.Namespace)
-	if _, err := pods.Create(t.Context(), pod.DeepCopy(), metav1.CreateOptions{}); err == nil {
+	if _, err := pods.Create(r.t.Context(), pod.DeepCopy(), metav1.CreateOptions{}); err == nil {
 		return
 	}
-	_, err := pods.Update(t.Context(), pod.DeepCopy(), metav1.UpdateOptions{})
-	require.NoError(t, err)
+	_, err := pods.Update(r.t.Context(), pod.DeepCopy(), metav1.UpdateOptions{})
+	require.NoError(r.t, err)
 }
 
 // of returns the names of the events of a pod that were sent.
@@ -168,13 +116,13 @@ func TestPodEvents(t *testing.T) {
 	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("there"))
 
 	pod := gpuPod("train-0", 2)
-	r.set(t, pod)
+	r.put(pod)
 	eventually(t, func() bool { return len(r.of("train-0")) == 1 }, "not created")
 	pod.Spec.NodeName = "n1"
-	r.set(t, pod)
+	r.put(pod)
 	eventually(t, func() bool { return len(r.of("train-0")) == 3 }, "not scheduled")
 	pod.Status.Phase = corev1.PodRunning
-	r.set(t, pod)
+	r.put(pod)
 	eventually(t, func() bool { return len(r.of("train-0")) == 4 }, "not running")
 	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "train-0", metav1.DeleteOptions{}))
 	eventually(t, func() bool { return len(r.of("train-0")) == 6 }, "not deleted")
@@ -188,21 +136,22 @@ func TestPodEvents(t *testing.T) {
 
 // Pods that a collector knew which was killed: what is still there is not reported as new, and what has gone is, with when it was last seen.
 func TestPodsOutliveAKill(t *testing.T) {
-	r := newStoppedRig(t, gpuPod("stays", 1), gpuPod("goes", 1), gpuPod("no-gpu-now", 1))
-	r.disk = &checkpointtest.Storage{}
-	r.start(t)
+	r := newStoppedRig(t, nil, gpuPod("stays", 1), gpuPod("goes", 1), gpuPod("no-gpu-now", 1))
+	disk := &checkpointtest.Storage{}
+	r.keeps(disk)
+	r.start()
 	eventually(t, func() bool {
 		return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 && len(r.of("no-gpu-now")) == 1 && r.source.keeper.waiting() == 0 &&
-			slices.Contains(r.disk.Keys(), "part/kubernetes_cluster/confirmed")
+			slices.Contains(disk.Keys(), "part/kubernetes_cluster/confirmed")
 	}, "the pods are not reported and stored")
 
-	killed := r.disk.Copy()
+	killed := disk.Copy()
 	for range 2 { // killed again, before it has sent anything
-		r = newStoppedRig(t, gpuPod("stays", 1), gpuPod("new", 1))
+		r = newStoppedRig(t, nil, gpuPod("stays", 1), gpuPod("new", 1))
 		same := gpuPod("no-gpu-now", 0) // as if its resource did not count as a GPU any more
-		r.set(t, same)
-		r.disk = killed.Copy()
-		r.start(t)
+		r.put(same)
+		r.keeps(killed.Copy())
+		r.start()
 		eventually(t, func() bool { return len(r.of("goes")) == 1 && len(r.of("new")) == 1 }, "what has changed is not reported")
 		assert.Equal(t, []string{"k8s.pod.gpu.deleted"}, r.of("goes"))
 		assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
@@ -217,38 +166,35 @@ func TestPodsOutliveAKill(t *testing.T) {
 
 // A replica with a storage that reads the cluster for the second time goes on with what it knows.
 func TestPodsOutliveATerm(t *testing.T) {
-	r := newStoppedRig(t, gpuPod("stays", 1), gpuPod("goes", 1))
-	r.disk = &checkpointtest.Storage{}
-	cfg, _ := r.send(t)
-	s := &clusterScraper{config: cfg.scraperConfig(clusterKey).(*ClusterConfig), source: r.source}
-	clients := &kube.Clients{Kubernetes: r.client}
-	require.NoError(t, s.watch(clients))
+	r := newStoppedRig(t, nil, gpuPod("stays", 1), gpuPod("goes", 1))
+	disk := &checkpointtest.Storage{}
+	r.keeps(disk)
+	r.start()
 	eventually(t, func() bool { return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 }, "the pods are not reported")
-	s.unwatch()
+	r.source.unwatch()
 
 	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
-	r.set(t, gpuPod("new", 1))
+	r.put(gpuPod("new", 1))
 	for range 2 {
-		require.NoError(t, s.watch(clients))
+		require.NoError(t, r.source.watch())
 		eventually(t, func() bool {
 			return len(r.of("goes")) == 2 && len(r.of("new")) == 1 && len(r.source.tracker.Missing()) == 0
 		}, "what has changed is not reported")
-		s.unwatch()
+		r.source.unwatch()
 	}
 	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.deleted"}, r.of("goes"))
 	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
 	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("stays"))
 	eventually(t, func() bool {
-		keys := r.disk.Keys()
+		keys := disk.Keys()
 		return slices.Contains(keys, "part/kubernetes_cluster/pod/uid-new") && !slices.Contains(keys, "part/kubernetes_cluster/pod/uid-goes")
 	}, "what is known is not stored")
 }
 
-// A pod's spec and status are sent only where that is configured.
+// A pod's spec and status are sent only if that is configured.
 func TestPodSnapshots(t *testing.T) {
-	r := newStoppedRig(t, gpuPod("train-0", 2))
-	r.scraper = map[string]any{"snapshots": true}
-	r.start(t)
+	r := newStoppedRig(t, map[string]any{"snapshots": true}, gpuPod("train-0", 2))
+	r.start()
 	eventually(t, func() bool { return len(r.of("train-0")) == 2 }, "not sent")
 	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.snapshot"}, r.of("train-0"))
 }
@@ -261,22 +207,26 @@ func TestPodEventsAtStart(t *testing.T) {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j-" + pod.Name, UID: "uid-j-" + pod.UID}}
 		pods = append(pods, pod)
 	}
-	r := newClusterRig(t, pods...)
+	r := newStoppedRig(t, nil, pods...)
+	telemetry := r.measured()
+	r.start()
 	eventually(t, func() bool { return r.logs.LogRecordCount() >= 2*len(pods) }, "not all pods and workloads were reported")
 	assert.Equal(t, 2*len(pods), r.logs.LogRecordCount())
-	assert.Zero(t, r.dropped.Load())
+	assert.Zero(t, counts(t, telemetry)["receiver=gpu,scraper=kubernetes_cluster"])
 }
 
 // A logs pipeline that takes nothing has the changes of pods wait once and not for each: client-go would hold them
 // without a bound. The oldest are dropped, and counted.
 func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	const most, waiting = 3000, 1024
-	r := newStoppedRig(t, gpuPod("first", 1))
+	r := newStoppedRig(t, nil, gpuPod("first", 1))
+	telemetry := r.measured()
+	dropped := func() int64 { return counts(t, telemetry)["receiver=gpu,scraper=kubernetes_cluster"] }
 	r.blocks = make(chan struct{})
-	r.waits.podQueue = time.Second
+	r.factory.waits.podQueue = time.Second
 	var changing sync.WaitGroup
 	t.Cleanup(changing.Wait)
-	r.start(t)
+	r.start()
 	release := sync.OnceFunc(func() { close(r.blocks) })
 	t.Cleanup(release)
 	eventually(t, func() bool { return r.sent.Load() == 1 }, "the first pod is not sent")
@@ -287,13 +237,13 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 			pods.take(func() { pods.tracker.Seen(pod) })
 		}
 	})
-	eventually(t, func() bool { return r.dropped.Load() == most-waiting }, "each change waits")
+	eventually(t, func() bool { return dropped() == most-waiting }, "each change waits")
 	release()
 	eventually(t, func() bool { return r.logs.LogRecordCount() == 1+waiting }, "what waits is not sent")
 	assert.NotEmpty(t, r.of("p-"+strconv.Itoa(most-1)), "the newest are kept")
 }
 
-// Without the events nobody follows pods.
+// Without the events pods are not followed.
 func TestPodEventsDisabled(t *testing.T) {
 	cfg, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": nil}})
 	require.NoError(t, err)

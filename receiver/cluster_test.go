@@ -18,10 +18,6 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +26,6 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/otelgpu/gpureceiver/internal/kube"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
@@ -62,39 +57,35 @@ func TestClusterView(t *testing.T) {
 
 	tel := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
-	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
-	require.NoError(t, err)
-	defer telemetry.Shutdown()
-	s := &sources{shared: &shared{receiver: "gpu", cfg: cfg, telemetry: telemetry}, cluster: clusterOf(cfg)}
-	require.NoError(t, s.readMetrics().observe(s.telemetry))
-	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	answer := make(chan struct{})
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		<-answer
 		return false, nil, nil
 	})
-
-	sink := &consumertest.MetricsSink{}
-	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), sink,
-		func(c *ClusterConfig) (*kube.Clients, error) {
-			assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}, c.ResourceNames)
-			return &kube.Clients{Kubernetes: client}, nil
-		}, s.cluster)
+	r := newRigOf(t, openSource)
+	r.cfg, r.set.TelemetrySettings = cfg, tel.NewTelemetrySettings()
+	r.factory.connect = func(c *ClusterConfig) (*kube.Clients, error) {
+		assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}, c.ResourceNames)
+		return &kube.Clients{Kubernetes: client}, nil
+	}
+	m := r.newMetrics()
+	sources, err := r.instances()[cfg].start(t.Context(), r.host)
 	require.NoError(t, err)
-	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
+	require.NoError(t, m.Start(t.Context(), r.host))
 	const of = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
-	eventually(t, func() bool { return s.cluster.stats.get().read }, "it is not read")
+	eventually(t, func() bool { return sources.cluster.stats.get().read }, "it is not read")
 	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
 	close(answer)
-	eventually(t, func() bool { return sink.DataPointCount() > 0 }, "nothing was sent")
+	eventually(t, func() bool { return r.metrics.DataPointCount() > 0 }, "nothing was sent")
 	eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, "the read is no success")
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), of)
 	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), of)
-	require.NoError(t, controller.Shutdown(t.Context()))
+	require.NoError(t, m.Shutdown(t.Context()))
 
 	values := map[string]int64{}
-	for _, rm := range sink.AllMetrics()[len(sink.AllMetrics())-1].ResourceMetrics().All() {
+	for _, rm := range r.metrics.AllMetrics()[len(r.metrics.AllMetrics())-1].ResourceMetrics().All() {
 		for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
 			values[m.Name()] = m.Sum().DataPoints().At(0).IntValue()
 		}
@@ -103,10 +94,6 @@ func TestClusterView(t *testing.T) {
 		"hw.gpu.source.readable": 1, "k8s.node.gpu.capacity": 8, "k8s.node.gpu.allocatable": 8, "k8s.node.gpu.requested": 2,
 		"k8s.container.gpu.request": 2, "k8s.cluster.gpu.pod.pending": 0,
 	}, values)
-}
-
-func clusterOf(cfg *Config) *clusterSource {
-	return newClusterSource(&shared{cfg: cfg, logger: zap.NewNop(), waits: patient()}, func(int) {})
 }
 
 // An API server that never answers, or refuses, is a failed source with the cluster's name: in metrics, events and status.
@@ -163,33 +150,28 @@ func TestClusterViewConfig(t *testing.T) {
 	require.ErrorContains(t, cfg.Validate(), `scrapers::kubernetes_cluster::resource_names: "[x" is not the name of a resource`)
 
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	controller, err := newClusterController(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop(), connectCluster, clusterOf(cfg))
-	require.NoError(t, err, "outside of a cluster the configuration can be validated all the same")
-	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
-	assert.NoError(t, controller.Shutdown(t.Context()))
+	r := newRigOf(t, openSource)
+	r.cfg = cfg
+	m := r.newMetrics() // outside of a cluster the configuration can be validated all the same
+	require.ErrorContains(t, m.Start(t.Context(), r.host), "scrapers::kubernetes_cluster: ")
+	assert.NoError(t, m.Shutdown(t.Context()))
 }
 
 // TestClusterViewOfUnreachableServer: an API server that does not answer is no error at the start; a resource that cannot be
 // matched is one. A risky configuration is logged.
 func TestClusterViewOfUnreachableServer(t *testing.T) {
-	core, log := observer.New(zap.InfoLevel)
-	set := receivertest.NewNopSettings(metadata.Type)
-	set.Logger = zap.New(core)
-	cfg := createDefaultConfig().(*Config)
-	cfg.ControllerConfig.InitialDelay = time.Hour
+	r := newRigOf(t, openSource)
+	r.cfg.ControllerConfig.InitialDelay = time.Hour
 	view := defaultClusterConfig().(*ClusterConfig)
 	view.API = kube.Config{Endpoint: "https://127.0.0.1:1", AuthType: kube.AuthNone, InsecureSkipVerify: true}
-	cfg.Scrapers = map[string]component.Config{clusterKey: view}
-	require.NoError(t, cfg.Validate())
-	controller, err := newClusterController(cfg, set, consumertest.NewNop(), connectCluster, clusterOf(cfg))
-	require.NoError(t, err)
-	require.NoError(t, controller.Start(t.Context(), componenttest.NewNopHost()))
-	require.NoError(t, controller.Shutdown(t.Context()))
-	assert.Equal(t, 1, log.FilterMessageSnippet("scrapers::kubernetes_cluster: the API server's certificate is not verified").Len())
+	r.cfg.Scrapers = map[string]component.Config{clusterKey: view}
+	m := r.newMetrics()
+	require.NoError(t, m.Start(t.Context(), r.host))
+	require.NoError(t, m.Shutdown(t.Context()))
+	assert.Len(t, r.messages("scrapers::kubernetes_cluster: the API server's certificate is not verified"), 1)
 
 	view.ResourceNames = []string{"[x"}
-	controller, err = newClusterController(cfg, set, consumertest.NewNop(), connectCluster, clusterOf(cfg))
-	require.NoError(t, err)
-	require.ErrorContains(t, controller.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_cluster: ")
-	require.NoError(t, controller.Shutdown(t.Context()))
+	m = r.newMetrics()
+	require.ErrorContains(t, m.Start(t.Context(), r.host), "scrapers::kubernetes_cluster: ")
+	require.NoError(t, m.Shutdown(t.Context()))
 }

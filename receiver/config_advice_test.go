@@ -4,7 +4,6 @@
 package gpureceiver
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -56,15 +55,14 @@ func TestWarnedConfig(t *testing.T) {
 	assert.Empty(t, cfg.warnings())
 
 	core, logs := observer.New(zap.WarnLevel)
-	f := &factory{open: func(string, *Config, gpu.Group) (gpu.Source, error) { return nil, context.Canceled }}
+	f := &factory{}
 	set := newRig(t, nil).set
 	set.Logger = zap.New(core)
 	for i, text := range []string{"scrapers: {nvml: }", "scrapers: {amdgpu: }", "scrapers: {nvidia_smi: }"} {
 		cfg, err := loadYAML(t, text)
 		require.NoError(t, err)
-		s, _, err := f.get(cfg, set)
+		_, _, err = f.get(cfg, set, metricsSignal)
 		require.NoError(t, err)
-		t.Cleanup(func() { assert.NoError(t, s.close()) })
 		assert.Equal(t, i/2, logs.FilterMessageSnippet("Two receivers read the same GPUs").Len())
 	}
 }

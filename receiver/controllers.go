@@ -12,21 +12,14 @@ import (
 	"go.opentelemetry.io/collector/component"
 )
 
-// controllers is the receiver of one signal: one scraperhelper controller for each scraper, and the sources behind them.
+// controllers are what runs in the receiver of one signal: a controller of scraperhelper for each scraper, or what sends its events.
 type controllers struct {
-	sources *sources
-	release component.ShutdownFunc // of the sources
 	all     []component.Component
 	last    []func(context.Context) error // send what waits when all controllers have ended
 	started int
-	once    sync.Once
 }
 
-// Start starts the controllers. A machine without GPU or driver is no error.
-func (c *controllers) Start(ctx context.Context, host component.Host) error {
-	if err := c.sources.start(ctx, host); err != nil {
-		return err
-	}
+func (c *controllers) start(ctx context.Context, host component.Host) error {
 	for _, controller := range c.all {
 		if err := controller.Start(ctx, host); err != nil {
 			return err
@@ -34,18 +27,6 @@ func (c *controllers) Start(ctx context.Context, host component.Host) error {
 		c.started++
 	}
 	return nil
-}
-
-// Shutdown of the first receiver of a configuration ends the deliveries of all of them: see sources.stop. That of the last one releases the
-// sources.
-func (c *controllers) Shutdown(ctx context.Context) error {
-	var err error
-	c.once.Do(func() { err = c.shutdown(context.WithoutCancel(ctx)) })
-	return err
-}
-
-func (c *controllers) shutdown(ctx context.Context) error {
-	return errors.Join(c.sources.stop(ctx), c.release(ctx))
 }
 
 // end ends all controllers side by side.

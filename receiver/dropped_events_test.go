@@ -61,8 +61,8 @@ func TestDroppedEventsAreCounted(t *testing.T) {
 func TestDroppedEventsOfAClusterAreCounted(t *testing.T) {
 	telemetry := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	f := attachedFleet(t, cfg, zap.NewNop(), nil, &consumertest.LogsSink{})
+	cfg := fleetConfig(t, prod())
+	f := stoppedFleet(t, cfg, zap.NewNop(), nil, &consumertest.LogsSink{})
 	builder, err := metadata.NewTelemetryBuilder(telemetry.NewTelemetrySettings())
 	require.NoError(t, err)
 	f.telemetry = builder

@@ -86,7 +86,7 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 	begin := func(cfg metadata.MetricsBuilderConfig) *stage {
 		source := open(record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), attribute != nil))
 		t.Cleanup(func() { require.NoError(t, source.Close()) })
-		s := newStage(t, source, cfg)
+		s := newStage(t, "test", source, cfg)
 		if attribute != nil {
 			attribute(s)
 		}
@@ -114,7 +114,7 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 	}
 }
 
-// seen returns the points as a back end shows them.
+// seen returns the points as a backend shows them.
 func seen(points []otlptest.Point) map[string]float64 {
 	values := make(map[string]float64, len(points))
 	for i := range points {

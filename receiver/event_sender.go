@@ -9,27 +9,16 @@ import (
 	"go.opentelemetry.io/collector/component"
 )
 
-// eventSender sends or stores the events of a source when a read has found some. The read does not wait for it.
+// eventSender sends or stores the events of a pipeline when there are some. No read waits for it.
 type eventSender struct {
+	found <-chan struct{}             // of the pipeline
 	send  func(context.Context) error // what waits; one goroutine at a time may call it
-	found chan struct{}
 	stop  chan struct{}
 	ended chan struct{}
 }
 
-func newEventSender(send func(context.Context) error) *eventSender {
-	return &eventSender{send: send, found: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
-}
-
-// wake has the events sent. It does not wait. Without a logs receiver the sender is nil.
-func (s *eventSender) wake() {
-	if s == nil {
-		return
-	}
-	select {
-	case s.found <- struct{}{}:
-	default: // it will take all that wait
-	}
+func newEventSender(found <-chan struct{}, send func(context.Context) error) *eventSender {
+	return &eventSender{found: found, send: send, stop: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // Start implements component.Component.

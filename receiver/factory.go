@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gpureceiver is the component: its configuration, one controller for each scraper, and the sources that the metrics
-// and the logs receiver of one configuration share.
+// and the logs receiver of one configuration share. Begin with instance.go and sources.go: what the first start builds, and how it ends.
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
@@ -30,7 +30,7 @@ const (
 
 // NewFactory returns the factory of the gpu receiver.
 func NewFactory() receiver.Factory {
-	f := &factory{open: openSource, waits: defaultWaits()}
+	f := &factory{open: openSource, connect: connectCluster, waits: defaultWaits()}
 	return receiver.NewFactory(metadata.Type, createDefaultConfig,
 		receiver.WithMetrics(f.createMetrics, metadata.MetricsStability),
 		receiver.WithLogs(f.createLogs, metadata.LogsStability))
@@ -49,34 +49,35 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// factory makes receivers. Those of one configuration share their sources, and read each GPU once.
+// factory creates receivers. The receivers of one configuration share their sources, and read each GPU once.
 type factory struct {
-	open    opener
-	waits   waits
-	sources sharedcomponent.Map[*Config, *sources]
+	open      opener
+	connect   connector
+	waits     waits
+	instances sharedcomponent.Map[*Config, *instance]
 }
 
-func (f *factory) get(cfg *Config, set receiver.Settings) (*sources, component.ShutdownFunc, error) {
-	return f.sources.Get(cfg, func(others map[*Config]*sources) (*sources, error) {
-		s, err := newSources(cfg, set, f.open, f.waits)
-		if err == nil {
-			warn(cfg, set, others)
-		}
-		return s, err
+// get returns the instance of a configuration, and the receiver of a signal, which is one of those that share it.
+func (f *factory) get(cfg component.Config, set receiver.Settings, of signal) (*instance, *signalReceiver, error) {
+	own := cfg.(*Config)
+	i, release, err := f.instances.Get(own, func(others map[*Config]*instance) (*instance, error) {
+		warn(own, set, others)
+		return &instance{cfg: own, set: set, open: f.open, connect: f.connect, waits: f.waits, gate: newConsumerGate()}, nil
 	})
+	return i, &signalReceiver{instance: i, signal: of, release: release}, err
 }
 
 // warn logs what is allowed in a configuration but most likely not meant: by itself, and beside the receivers that there are.
-func warn(cfg *Config, set receiver.Settings, others map[*Config]*sources) {
+func warn(cfg *Config, set receiver.Settings, others map[*Config]*instance) {
 	for _, warning := range cfg.warnings() {
 		set.Logger.Warn(warning)
 	}
 	own := cfg.gpuSets()
-	for other, s := range others {
+	for other, i := range others {
 		for _, gpus := range other.gpuSets() {
 			if slices.Contains(own, gpus) {
 				set.Logger.Warn("Two receivers read the same GPUs", zap.String("what", gpus),
-					zap.String("receiver", set.ID.String()), zap.String("other_receiver", s.receiver),
+					zap.String("receiver", set.ID.String()), zap.String("other_receiver", i.set.ID.String()),
 					zap.String("effect", "a backend counts these GPUs twice"), zap.String("remedy", "remove the scraper from one of the receivers"))
 			}
 		}
@@ -84,17 +85,25 @@ func warn(cfg *Config, set receiver.Settings, others map[*Config]*sources) {
 }
 
 func (f *factory) createMetrics(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-	s, shutdown, err := f.get(cfg.(*Config), set)
+	i, r, err := f.get(cfg, set, metricsSignal)
 	if err != nil {
 		return nil, err
 	}
-	return newMetricsReceiver(s, shutdown, set, next)
+	if next, err = i.gate.metrics(next); err != nil {
+		return nil, err
+	}
+	i.metrics, err = newMetricsOutput(set, next)
+	return r, err
 }
 
 func (f *factory) createLogs(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-	s, shutdown, err := f.get(cfg.(*Config), set)
+	i, r, err := f.get(cfg, set, logsSignal)
 	if err != nil {
 		return nil, err
 	}
-	return newLogsReceiver(s, shutdown, set, next)
+	if next, err = i.gate.logs(next); err != nil {
+		return nil, err
+	}
+	i.logs, err = newLogsOutput(set, next)
+	return r, err
 }

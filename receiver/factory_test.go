@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -51,10 +50,4 @@ func TestUnreadableCredentials(t *testing.T) {
 	require.ErrorContains(t, m.Start(t.Context(), r.host), "attribution::owners: kube: failed to read token file")
 	require.NoError(t, m.Shutdown(t.Context()))
 	assert.Len(t, r.messages("attribution::owners: the API server's certificate is not verified"), 1)
-}
-
-// TestFleetNeverStarted: a fleet that was not started has nothing to close.
-func TestFleetNeverStarted(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	require.NoError(t, newFleet(&shared{cfg: cfg, logger: zap.NewNop()}).close())
 }

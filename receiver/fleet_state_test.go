@@ -25,10 +25,10 @@ import (
 
 // A cluster's own state is sent with its name and without a node, as events too, and is a part of the component's status.
 func TestFleetSendsStates(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	metrics, logs := &consumertest.MetricsSink{}, &consumertest.LogsSink{}
 	core, said := observer.New(zap.InfoLevel)
-	f := attachedFleet(t, cfg, zap.New(core), metrics, logs)
+	f := stoppedFleet(t, cfg, zap.New(core), metrics, logs)
 	host := &statusHost{Host: componenttest.NewNopHost()}
 	f.status.reportTo(host)
 	now := time.Unix(1_700_000_000, 0)
@@ -84,9 +84,9 @@ func TestFleetSendsStates(t *testing.T) {
 
 // How much is read is logged when it changes.
 func TestFleetLogsItsSize(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	core, said := observer.New(zap.InfoLevel)
-	f := attachedFleet(t, cfg, zap.New(core), nil, nil)
+	f := stoppedFleet(t, cfg, zap.New(core), nil, nil)
 	refused := &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errors.New("refused")}
 	eight := kubeexec.NodeStats{Node: "a", Vendor: gpu.NVIDIA, Read: true, Success: true, GPUs: 8}
 	failed := kubeexec.NodeStats{Node: "b", Vendor: gpu.NVIDIA, Read: true}
@@ -126,9 +126,9 @@ func TestClusterThatNeverAnswers(t *testing.T) {
 
 // The known GPUs of a node that cannot be read are sent by their identity.
 func TestFleetSendsKnownGPUs(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	sink, logs := &consumertest.MetricsSink{}, &consumertest.LogsSink{}
-	f := attachedFleet(t, cfg, zap.NewNop(), sink, logs)
+	f := stoppedFleet(t, cfg, zap.NewNop(), sink, logs)
 	f.send(t.Context(), "prod", nodeRead("a", healthy("GPU-1")), nil)
 	unread := nodeRead("a", gpu.Device{ID: "GPU-1", Vendor: gpu.NVIDIA, Unread: true, ProcessesUnread: true})
 	unread.Presence = [gpu.NumPresences]gpu.Opt[int64]{}

@@ -25,7 +25,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
-	"github.com/otelgpu/gpureceiver/internal/record"
 )
 
 func fleetConfig(t *testing.T, cluster map[string]any) *Config {
@@ -38,38 +37,37 @@ func fleetConfig(t *testing.T, cluster map[string]any) *Config {
 	return cfg
 }
 
-// attachedFleet is a fleet whose pipelines have started, and that reads nothing by itself.
-func attachedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consumer.Metrics, logs consumer.Logs) *fleet {
+// prod is a cluster that does not answer.
+func prod() map[string]any {
+	return map[string]any{"name": "prod", "endpoint": "https://127.0.0.1:1", "auth_type": "none"}
+}
+
+// stoppedFleet is a fleet with these consumers that reads nothing by itself.
+func stoppedFleet(t *testing.T, cfg *Config, logger *zap.Logger, metrics consumer.Metrics, logs consumer.Logs) *fleet {
 	t.Helper()
 	set := receivertest.NewNopSettings(metadata.Type)
 	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	require.NoError(t, err)
-	f := newFleet(&shared{receiver: "gpu", cfg: cfg, logger: logger, telemetry: telemetry})
-	var pipelines []component.Component
+	common := &shared{receiver: "gpu", cfg: cfg, logger: logger, telemetry: telemetry, status: &componentStatus{}}
 	if metrics != nil {
-		f.newRecorder = func() *record.Recorder { return record.New(cfg.MetricsBuilderConfig, set) }
-		p, err := newFleetMetrics(f, set, metrics)
+		common.metrics, err = newMetricsOutput(set, metrics)
 		require.NoError(t, err)
-		pipelines = append(pipelines, p)
 	}
 	if logs != nil {
-		f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) }
-		p, err := newFleetLogs(f, set, logs)
+		common.logs, err = newLogsOutput(set, logs)
 		require.NoError(t, err)
-		pipelines = append(pipelines, p)
 	}
-	for _, p := range pipelines {
-		p.(*fleetReceiver).attach()
-	}
+	f, err := newFleet(common)
+	require.NoError(t, err)
 	return f
 }
 
 func TestFleetSendsNodeByNode(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	require.NoError(t, cfg.Validate())
 	core, logs := observer.New(zap.InfoLevel)
 	sink := &consumertest.MetricsSink{}
-	f := attachedFleet(t, cfg, zap.New(core), sink, nil)
+	f := stoppedFleet(t, cfg, zap.New(core), sink, nil)
 
 	read := func(name string) {
 		node := &gpu.Node{
@@ -128,12 +126,8 @@ func TestFleetWithoutCluster(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	fleet := r.sources()[cfg].fleet
 	require.NoError(t, m.Start(t.Context(), componenttest.NewNopHost()), "a cluster that does not answer is no error")
-	reader := fleet.reader
-	require.NotNil(t, reader)
 	require.NoError(t, l.Start(t.Context(), componenttest.NewNopHost()))
-	assert.Same(t, reader, fleet.reader, "both pipelines have one")
 	require.NoError(t, l.Shutdown(context.Background()))
 	require.NoError(t, m.Shutdown(context.Background()))
 }
@@ -154,7 +148,7 @@ func nodeRead(name string, devices ...gpu.Device) *gpu.Node {
 
 // Events name their node, and each node's states are tracked separately.
 func TestFleetSendsEvents(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	for name, metrics := range map[string]*consumertest.MetricsSink{"with metrics": {}, "alone": nil} {
 		t.Run(name, func(t *testing.T) {
 			sink := &consumertest.LogsSink{}
@@ -163,7 +157,7 @@ func TestFleetSendsEvents(t *testing.T) {
 				next = metrics
 			}
 			core, said := observer.New(zap.InfoLevel)
-			f := attachedFleet(t, cfg, zap.New(core), next, sink)
+			f := stoppedFleet(t, cfg, zap.New(core), next, sink)
 			f.send(t.Context(), "prod", nodeRead("a", healthy("GPU-1")), nil)
 			f.send(t.Context(), "prod", nodeRead("b", lost("GPU-2")), nil)
 			require.Equal(t, 1, said.Len(), "the log says it, too")
@@ -196,24 +190,29 @@ func TestFleetSendsEvents(t *testing.T) {
 	}
 }
 
-// Nothing is sent to a pipeline that has not started, and nothing that happens before is lost.
-func TestFleetWaitsForThePipelines(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	f := attachedFleet(t, cfg, zap.NewNop(), nil, nil)
-	set, metrics, logs := receivertest.NewNopSettings(metadata.Type), &consumertest.MetricsSink{}, &consumertest.LogsSink{}
-	f.newRecorder = func() *record.Recorder { return record.New(cfg.MetricsBuilderConfig, set) }
-	f.newEventRecorder = func() *record.EventRecorder { return record.NewEvents(cfg.logsBuilderConfig(), set) }
-	m, err := newFleetMetrics(f, set, metrics)
+// startedReader counts how often the reads begin.
+type startedReader struct {
+	statsOf
+	starts int
+}
+
+func (r *startedReader) Start() { r.starts++ }
+
+// Nothing is read before all receivers have started: their consumers may not be there yet.
+func TestFleetWaitsForTheReceivers(t *testing.T) {
+	r := newRigOf(t, openSource)
+	r.cfg = fleetConfig(t, prod())
+	m, l := r.newMetrics(), r.newLogs()
+	sources, err := r.instances()[r.cfg].start(t.Context(), r.host)
 	require.NoError(t, err)
-	l, err := newFleetLogs(f, set, logs)
-	require.NoError(t, err)
-	m.(*fleetReceiver).attach()
-	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
-	assert.Len(t, metrics.AllMetrics(), 1)
-	assert.Zero(t, logs.LogRecordCount())
-	l.(*fleetReceiver).attach()
-	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)
-	assert.Equal(t, 1, logs.LogRecordCount())
+	reader := &startedReader{}
+	sources.fleet.reader = reader
+	require.NoError(t, m.Start(t.Context(), r.host))
+	assert.Zero(t, reader.starts)
+	require.NoError(t, l.Start(t.Context(), r.host))
+	assert.Equal(t, 1, reader.starts)
+	require.NoError(t, m.Shutdown(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
 }
 
 // The pipelines of one receiver read the fleet once. Each of them reports a fleet that cannot be started.
@@ -223,12 +222,12 @@ func TestFleetIsShared(t *testing.T) {
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	require.Len(t, r.sources(), 1, "outside of a cluster it can be made all the same")
+	require.Len(t, r.instances(), 1, "outside of a cluster it can be made all the same")
 	for _, c := range []component.Component{m, l} {
 		require.ErrorContains(t, c.Start(t.Context(), componenttest.NewNopHost()), "scrapers::kubernetes_exec::clusters::0: kube: auth_type")
 	}
 	for _, c := range []component.Component{m, l} {
 		require.NoError(t, c.Shutdown(t.Context()))
 	}
-	assert.Empty(t, r.sources())
+	assert.Empty(t, r.instances())
 }

@@ -48,7 +48,7 @@ func amdgpuAfterHalfAMinute(t *testing.T, m *amdgpusim.Machine, cfg metadata.Met
 		amdgpu.WithClock(func() time.Time { return now }))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
-	s := newStage(t, source, cfg)
+	s := newStage(t, "test", source, cfg)
 	s.describe(process.New(tree.Path("proc"), process.WithAnyNamespace()))
 	s.record()
 	now = now.Add(halfAMinute * time.Second)

@@ -103,14 +103,14 @@ func TestGoldenRemote(t *testing.T) {
 	t.Cleanup(view.Stop)
 	require.True(t, view.WaitSynced(t.Context()))
 
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	cfg.MaxProcesses = defaultMaxProcesses
 	now := simEpoch
 	reader := nvidiasmi.New(nvidiasmi.Config{Query: nvidiasmi.QueryFast}, remoteTool{}, cfg.wanted(true, false, true),
 		nvidiasmi.WithClock(func() time.Time { return now }))
 	users := attribution.NewRemote(view, time.Minute)
 	sink := &consumertest.MetricsSink{}
-	f := attachedFleet(t, cfg, zap.NewNop(), sink, nil)
+	f := stoppedFleet(t, cfg, zap.NewNop(), sink, nil)
 	for range 2 {
 		node, err := reader.Read(t.Context())
 		require.NoError(t, err)

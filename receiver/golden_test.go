@@ -16,6 +16,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/pdatatest/pmetrictest"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -25,7 +26,6 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
-	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
@@ -53,22 +53,21 @@ type stage struct {
 	t testing.TB
 }
 
-func newStage(t testing.TB, source gpu.Source, cfg metadata.MetricsBuilderConfig, options ...func(*pipeline.Options)) *stage {
+func newStage(t testing.TB, key string, source gpu.Source, cfg metadata.MetricsBuilderConfig) *stage {
 	t.Helper()
 	telemetry, err := metadata.NewTelemetryBuilder(componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
-	s := newLocalScraper(&shared{receiver: "gpu", telemetry: telemetry, closing: t.Context()}, "test",
-		gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, process.New(t.TempDir()))
-	o := pipeline.Options{
-		Source: s.key,
-		Logger: zap.NewNop(), MaxProcesses: defaultMaxProcesses,
-		NewRecorder: func() *record.Recorder { return record.New(cfg, receivertest.NewNopSettings(metadata.Type)) },
+	own := createDefaultConfig().(*Config)
+	own.MetricsBuilderConfig = cfg
+	own.Scrapers = map[string]component.Config{key: nil}
+	m := &machine{
+		shared: &shared{
+			receiver: "gpu", cfg: own, logger: zap.NewNop(), telemetry: telemetry, metrics: &metricsOutput{set: receivertest.NewNopSettings(metadata.Type)},
+			closing: t.Context(), status: &componentStatus{},
+		},
+		host: gpu.Host{Name: "node-a", NodeName: "node-a", ClusterName: "prod"}, processes: process.New(t.TempDir()),
 	}
-	for _, option := range options {
-		option(&o)
-	}
-	s.begin(source, o)
-	return &stage{localScraper: s, t: t}
+	return &stage{localScraper: newLocalScraper(t.Context(), m, key, source, 0), t: t}
 }
 
 // describe replaces the process table that describes processes.
@@ -129,7 +128,7 @@ func nvmlGolden(t *testing.T, name string, cfg metadata.MetricsBuilderConfig, sc
 	source := nvml.New(&settings, record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false),
 		nvml.WithClock(func() time.Time { return now }), nvml.WithSysRoot(sys), nvml.WithProcRoot(t.TempDir()))
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
-	s := newStage(t, source, cfg)
+	s := newStage(t, "test", source, cfg)
 	s.record()
 	now = now.Add(30 * time.Second)
 	require.NoError(t, control.Set("now = 30s\n"+later))

@@ -21,7 +21,7 @@ func (c *Config) followsKernelLog(key string) bool {
 	return c.KernelLog != nil && scraperKinds[key].local() && record.OfKernelLog(&c.Events, scraperKinds[key].vendor)
 }
 
-// kernelSysfs returns where sysfs is mounted of the machine whose kernel's log is followed.
+// kernelSysfs returns the mount point of sysfs of the machine whose kernel's log is followed.
 func (c *Config) kernelSysfs() string {
 	if c.KernelLog == nil {
 		return ""
@@ -29,7 +29,7 @@ func (c *Config) kernelSysfs() string {
 	return filepath.Join(c.KernelLog.RootPath, "sys")
 }
 
-// kernelLogUsed refuses kernel_log where no scraper reads this machine, whose kernel it is.
+// kernelLogUsed refuses kernel_log if no scraper reads this machine, whose kernel it is.
 func (c *Config) kernelLogUsed() error {
 	if c.KernelLog == nil || slices.ContainsFunc(c.scraperKeys(), func(key string) bool { return scraperKinds[key].local() }) {
 		return nil
@@ -48,39 +48,38 @@ func (c *Config) kernelLogWarnings() []string {
 // kernelLog follows the kernel's log for the scrapers of this machine. A nil kernelLog follows nothing.
 type kernelLog struct {
 	follower *kernellog.Follower
-	overruns int64 // that were reported
+	reporter string // the scraper whose reads have the problems
+	overruns int64  // that were reported
 }
 
-// followKernelLog begins to follow the log where a logs pipeline wants what is in it. A log that cannot be read is a problem of the reads of one
-// scraper, and no error.
-func (s *sources) followKernelLog() {
-	if s.cfg.KernelLog != nil && s.newEventRecorder == nil {
-		s.logger.Warn(kernelLogKey + ": has no effect without a logs pipeline; add the receiver to a logs pipeline, or leave kernel_log out")
-		return
+// newKernelLog returns nil if nothing of the log is sent.
+func newKernelLog(m *machine) *kernelLog {
+	if m.cfg.KernelLog != nil && m.logs == nil {
+		m.logger.Warn(kernelLogKey + ": has no effect without a logs pipeline; add the receiver to a logs pipeline, or leave kernel_log out")
 	}
-	var readers []*localScraper
-	for _, l := range s.local {
-		if s.newEventRecorder != nil && s.cfg.followsKernelLog(l.key) {
-			readers = append(readers, l)
-		}
+	keys := m.cfg.scraperKeys()
+	first := slices.IndexFunc(keys, m.cfg.followsKernelLog)
+	if m.logs == nil || first < 0 {
+		return nil
 	}
-	if len(readers) == 0 {
-		return
-	}
-	s.kernelLog = &kernelLog{follower: kernellog.New(*s.cfg.KernelLog, func(found []kernellog.Event) {
-		for _, l := range readers {
-			host := l.currentHost()
+	return &kernelLog{reporter: keys[first], follower: kernellog.New(*m.cfg.KernelLog, func(found []kernellog.Event) {
+		host := m.currentHost()
+		for _, l := range m.local {
 			l.pipeline.AddKernelLog(&host, found)
-			l.events.wake()
 		}
 	})}
-	readers[0].kernelLog = s.kernelLog
-	s.kernelLog.follower.Start()
 }
 
-// problems returns why the log cannot be read, or that some of it was not.
-func (k *kernelLog) problems() []gpu.Problem {
-	if k == nil {
+// start begins to follow the log. A log that cannot be read is a problem of the reads of one scraper, and no error.
+func (k *kernelLog) start() {
+	if k != nil {
+		k.follower.Start()
+	}
+}
+
+// problems returns to one of the scrapers why the log cannot be read, or that some of it was not.
+func (k *kernelLog) problems(scraper string) []gpu.Problem {
+	if k == nil || k.reporter != scraper {
 		return nil
 	}
 	err := k.follower.Problem()

@@ -38,7 +38,7 @@ func TestMetricsArrive(t *testing.T) {
 		reads := source.reads.Load()
 		time.Sleep(time.Hour)
 		assert.Equal(t, reads, source.reads.Load(), "nothing runs after the shutdown")
-		assert.Empty(t, r.sources(), "nothing is kept of it")
+		assert.Empty(t, r.instances(), "nothing is kept of it")
 	})
 }
 
@@ -48,11 +48,11 @@ func TestShutdownBeforeStart(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": source})
 	m, l := r.newMetrics(), r.newLogs()
 	require.NoError(t, m.Shutdown(t.Context()))
-	assert.NotEmpty(t, r.sources(), "the logs pipeline still uses it")
+	assert.NotEmpty(t, r.instances(), "the logs pipeline still uses it")
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.Empty(t, r.opened)
 	assert.Zero(t, source.reads.Load())
-	assert.Empty(t, r.sources())
+	assert.Empty(t, r.instances())
 }
 
 // The pipelines of one receiver share its sources: these are read for the metrics, and the logs pipeline takes the events found.
@@ -161,7 +161,7 @@ func TestSourceThatCannotBeMade(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	require.NoError(t, l.Shutdown(t.Context()))
 	assert.EqualValues(t, 1, first.closed.Load())
-	assert.Empty(t, r.sources())
+	assert.Empty(t, r.instances())
 }
 
 // hung is a source whose Read ignores its context and Close, and ends with the test.
@@ -189,7 +189,7 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 		require.NoError(t, l.Shutdown(t.Context()))
 		assert.EqualValues(t, 1, source.closed.Load(), "it is closed")
 		assert.NotEmpty(t, r.messages("Read did not end"))
-		assert.Empty(t, r.sources())
+		assert.Empty(t, r.instances())
 
 		sent := len(r.metrics.AllMetrics())
 		end()

@@ -8,69 +8,58 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/kube"
+	"github.com/otelgpu/gpureceiver/internal/pci"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
 // localScraper reads one source on this machine. The metrics and the logs receiver of one configuration share it.
 type localScraper struct {
-	*shared
-	key        string   // below scrapers, and the value of the attribute scraper
-	host       gpu.Host // without labels: see currentHost
-	processes  *process.Reader
-	labels     metric.MeasurementOption
-	nodeLabels *kube.NodeLabels // nil where none are sent
-	kernelLog  *kernelLog       // nil where it is not followed for this source
-	stats      readStats
+	*machine
+	key      string // below scrapers, and the value of the attribute scraper
+	labels   metric.MeasurementOption
+	stats    *readStats
+	pipeline *pipeline.Pipeline
+	watcher  gpu.Watcher // nil if the source learns of no events between reads, or there is no logs receiver
 
-	events  *eventSender // nil without a logs receiver
-	watcher gpu.Watcher  // nil if the source learns of no events between reads, or nobody wants events
-
-	mu       sync.Mutex // one read at a time
-	reader   pipeline.Reader
-	pipeline *pipeline.Pipeline // nil before the start
+	mu     sync.Mutex // one read at a time
+	reader pipeline.Reader
 }
 
-func newLocalScraper(s *shared, key string, host gpu.Host, processes *process.Reader) *localScraper {
-	return &localScraper{shared: s, key: key, host: host, processes: processes, labels: labels(s.receiver, attribute.String("scraper", key))}
-}
-
-// begin gives the scraper its source and its pipeline. It is called once, before the first read.
-func (s *localScraper) begin(source gpu.Source, options pipeline.Options) {
-	s.reader.Source = timedSource{Source: source, stats: &s.stats, closing: s.closing, optional: options.Optional}
-	s.reader.Processes = localProcesses{s.processes}
-	options.Dropped = func(ctx context.Context, processes int) {
-		s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), s.labels)
+// newLocalScraper returns the scraper of a source.
+func newLocalScraper(ctx context.Context, m *machine, key string, source gpu.Source, want gpu.Group) *localScraper {
+	options := m.options(key)
+	options.Logger = m.logger.With(zap.String("scraper", key))
+	options.Optional = len(m.cfg.Scrapers) == 0
+	options.KernelLog, options.LogRead = m.cfg.followsKernelLog(key), m.kernelLog.reading
+	options.Vendor, options.Sys = scraperKinds[key].vendor, m.cfg.kernelSysfs()
+	options.Executable = m.processes.Executable
+	options.EventsDropped = m.eventsDropped(attribute.String("scraper", key))
+	options.Known = m.keeper.known(ctx, key)
+	s := &localScraper{
+		machine: m, key: key, labels: labels(m.receiver, attribute.String("scraper", key)), stats: new(readStats), pipeline: pipeline.New(options),
 	}
-	options.EventsDropped = func(events int) { s.telemetry.GpuEventsDropped.Add(context.Background(), int64(events), s.labels) }
-	if options.Events {
-		options.EventsDropped(0) // an increase from 0 is one, too
+	s.reader.Source = timedSource{Source: source, stats: s.stats, closing: m.closing, optional: options.Optional}
+	s.reader.Processes = localProcesses{m.processes}
+	if want.Has(gpu.GroupPCIeErrors) {
+		s.reader.Bus = pci.NewErrorReader(m.cfg.sysfs(key))
 	}
-	s.pipeline = pipeline.New(options)
-	watcher, ok := source.(gpu.Watcher)
-	if !ok || !options.Events {
-		return
+	if m.attributor != nil {
+		s.reader.Attributor = m.attributor
 	}
-	s.watcher = watcher
-	if s.newRecorder != nil { // the metrics receiver reads the source, and the logs receiver sends what these reads find
-		watcher.Watch(func(events []gpu.Event) {
-			s.pipeline.AddEvents(events)
-			s.events.wake()
-		})
+	if watcher, ok := source.(gpu.Watcher); ok && m.logs != nil {
+		s.watcher = watcher
+		if m.metrics != nil { // otherwise the logs receiver reads the source, and sends what each read has found
+			watcher.Watch(s.pipeline.AddEvents)
+		}
 	}
-}
-
-// addLastEvents queues the events that the source has at the shutdown: those that an interrupted read has left, and those that came after it.
-func (s *localScraper) addLastEvents() {
-	if s.watcher != nil {
-		s.pipeline.AddEvents(s.watcher.LastEvents())
-	}
+	return s
 }
 
 // read reads the source and passes the complete node to use, which must not keep it. It ends early when the receiver is shut
@@ -84,7 +73,7 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 	if s.closing.Err() != nil {
 		return
 	}
-	began := time.Now()
+	start := time.Now()
 	host := s.currentHost()
 	node, err := s.reader.Read(ctx, host)
 	if s.closing.Err() != nil { // an interrupted read says nothing, except for what the source tells once
@@ -94,42 +83,23 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 		return
 	}
 	if err != nil {
-		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, began, err)
+		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, start, err)
 	} else {
 		if s.nodeLabels != nil {
 			node.Problems = append(node.Problems, s.nodeLabels.Problems()...)
 		}
-		node.Problems = append(node.Problems, s.kernelLog.problems()...)
+		node.Problems = append(node.Problems, s.kernelLog.problems(s.key)...)
 		s.pipeline.Take(ctx, node)
 		s.status.update(s.key, node.RestartNeeded)
 	}
 	s.telemetry.GpuUnreadable.Record(ctx, int64(s.pipeline.Unreadable()), s.labels)
-	s.events.wake()
 	use(node)
 }
 
-// currentHost returns the machine with its labels as they are now.
-func (s *localScraper) currentHost() gpu.Host {
-	host := s.host
-	if s.nodeLabels != nil {
-		host.Labels = s.nodeLabels.Labels()
-	}
-	return host
-}
-
-// eventLogs takes the events that wait.
-func (s *localScraper) eventLogs() plog.Logs {
-	host := s.currentHost()
-	return s.pipeline.Logs(&host)
-}
-
-// close releases the source. It does not wait for a read that hangs.
-func (s *localScraper) close() error {
-	if s.reader.Source == nil {
-		return nil // never started
-	}
-	s.processes.Close()
-	return s.reader.Source.Close()
+func (s *localScraper) scrapeMetrics(ctx context.Context) (pmetric.Metrics, error) {
+	metrics := pmetric.NewMetrics()
+	s.read(ctx, func(node *gpu.Node) { metrics = s.pipeline.Metrics(node) })
+	return metrics, nil
 }
 
 // timedSource notes when the reads of a source begin and end.
@@ -142,16 +112,16 @@ type timedSource struct {
 
 // Read implements gpu.Source.
 func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
-	began := time.Now()
+	start := time.Now()
 	s.stats.begin(ctx)
 	node, err := s.Source.Read(ctx)
 	if s.closing.Err() != nil {
 		return node, err // an interrupted read counts neither as good nor as failed
 	}
 	if err == nil && s.optional && !node.HasGPU() {
-		node.Failure = nil // nobody asked for the vendor, and the machine has nothing of it to be read
+		node.Failure = nil // the vendor is not configured, and the machine has nothing of it to be read
 	}
-	s.stats.end(began, err == nil && node.Failure == nil)
+	s.stats.end(start, err == nil && node.Failure == nil)
 	return node, err
 }
 

@@ -10,53 +10,69 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/collector/scraper"
 	"go.opentelemetry.io/collector/scraper/scraperhelper"
 
-	"github.com/otelgpu/gpureceiver/internal/gpu"
-	"github.com/otelgpu/gpureceiver/internal/record"
+	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// newMetricsReceiver gives each scraper a controller of its own, because one controller runs its scrapers one after the other.
-func newMetricsReceiver(s *sources, shutdown component.ShutdownFunc, set receiver.Settings, next consumer.Metrics) (receiver.Metrics, error) {
-	r := &controllers{sources: s, release: shutdown}
-	next, err := s.gate.metrics(next)
+// metricsOutput takes the metrics of a metrics receiver.
+type metricsOutput struct {
+	set  receiver.Settings
+	obs  *receiverhelper.ObsReport
+	next consumer.Metrics
+}
+
+func newMetricsOutput(set receiver.Settings, next consumer.Metrics) (*metricsOutput, error) {
+	obs, err := newObsReport(set)
+	return &metricsOutput{set: set, obs: obs, next: next}, err
+}
+
+func newObsReport(set receiver.Settings) (*receiverhelper.ObsReport, error) {
+	return receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{ReceiverID: set.ID, ReceiverCreateSettings: set})
+}
+
+// send passes on metrics that no controller sends, if there are any. That the consumer refused them is counted and logged by the consumer and by
+// ObsReport.
+func (o *metricsOutput) send(ctx context.Context, metrics pmetric.Metrics) {
+	points := metrics.DataPointCount()
+	if points == 0 {
+		return
+	}
+	ctx = o.obs.StartMetricsOp(ctx)
+	err := o.next.ConsumeMetrics(ctx, metrics)
+	o.obs.EndMetricsOp(ctx, metadata.Type.String(), points, err)
+}
+
+// controller returns what scrapes at each interval and sends the metrics.
+func (o *metricsOutput) controller(cfg *Config, key string, scrape scraper.ScrapeMetricsFunc, options ...scraper.Option) (component.Component, error) {
+	sc, err := scraper.NewMetrics(scrape, options...)
 	if err != nil {
 		return nil, err
 	}
-	s.newRecorder = func() *record.Recorder { return record.New(s.cfg.MetricsBuilderConfig, set) }
-	for _, local := range s.local {
-		sc, err := scraper.NewMetrics(local.scrapeMetrics)
-		if err != nil {
-			return nil, err
-		}
-		controller, err := scraperhelper.NewMetricsController(s.cfg.controller(), set, next,
-			scraperhelper.AddMetricsScraper(component.MustNewType(local.key), sc))
-		if err != nil {
-			return nil, err
-		}
-		r.all = append(r.all, controller)
-	}
-	if s.fleet != nil {
-		fleet, err := newFleetMetrics(s.fleet, set, next)
-		if err != nil {
-			return nil, err
-		}
-		r.all = append(r.all, fleet)
-	}
-	if s.cluster != nil {
-		controller, err := newClusterController(s.cfg, set, next, connectCluster, s.cluster)
-		if err != nil {
-			return nil, err
-		}
-		r.all = append(r.all, controller)
-	}
-	s.receivers = append(s.receivers, r)
-	return r, nil
+	return scraperhelper.NewMetricsController(cfg.controller(), o.set, o.next, scraperhelper.AddMetricsScraper(component.MustNewType(key), sc))
 }
 
-func (s *localScraper) scrapeMetrics(ctx context.Context) (pmetric.Metrics, error) {
-	metrics := pmetric.NewMetrics()
-	s.read(ctx, func(node *gpu.Node) { metrics = s.pipeline.Metrics(node) })
-	return metrics, nil
+// metricsControllers gives each scraper a controller of its own, because one controller runs its scrapers one after the other.
+func (s *sources) metricsControllers() (*controllers, error) {
+	c := &controllers{}
+	for _, l := range s.local {
+		controller, err := s.metrics.controller(s.cfg, l.key, l.scrapeMetrics)
+		if err != nil {
+			return nil, err
+		}
+		c.all = append(c.all, controller)
+	}
+	if s.fleet != nil {
+		c.all = append(c.all, s.fleet)
+	}
+	if s.cluster != nil {
+		controller, err := s.cluster.controller(s.metrics)
+		if err != nil {
+			return nil, err
+		}
+		c.all = append(c.all, controller)
+	}
+	return c, nil
 }

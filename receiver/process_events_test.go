@@ -39,10 +39,10 @@ func TestProcessEventsAreSent(t *testing.T) {
 	assert.True(t, r.want.Has(gpu.GroupProcesses))
 	assert.Equal(t, "process.gpu.started", records(r.logs)[1].EventName())
 
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	cfg.Events.ProcessGpuExited.Enabled = true
 	sink := &consumertest.LogsSink{}
-	f := attachedFleet(t, cfg, zap.NewNop(), nil, sink)
+	f := stoppedFleet(t, cfg, zap.NewNop(), nil, sink)
 	f.send(t.Context(), "prod", running(nodeRead("a", healthy("GPU-1")), "GPU-1", 1, 2), nil)
 	f.send(t.Context(), "prod", running(nodeRead("b", healthy("GPU-2")), "GPU-2", 1), nil)
 	f.send(t.Context(), "prod", running(nodeRead("a", healthy("GPU-1")), "GPU-1", 2, 3), nil)

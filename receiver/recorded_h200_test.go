@@ -23,7 +23,6 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/nvml"
-	"github.com/otelgpu/gpureceiver/internal/pipeline"
 	"github.com/otelgpu/gpureceiver/internal/record"
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
@@ -81,7 +80,7 @@ func TestRecordedH200(t *testing.T) {
 	source := nvml.New(&settings, record.Wanted(&cfg.Metrics, new(metadata.EventsConfig), false),
 		nvml.WithClock(func() time.Time { return now }), nvml.WithSysRoot(sys), nvml.WithProcRoot(t.TempDir()), nvml.WithInterval(time.Second))
 	t.Cleanup(func() { require.NoError(t, source.Close()) })
-	s := newStage(t, source, cfg, func(o *pipeline.Options) { o.Source = "nvml" })
+	s := newStage(t, "nvml", source, cfg)
 	s.record()
 	now = now.Add(time.Second)
 	require.NoError(t, control.Set("now = 1s"))

@@ -116,7 +116,7 @@ func newRigOf(t *testing.T, open opener) *rig {
 	r.cfg.ControllerConfig.InitialDelay = 0
 	r.cfg.ControllerConfig.Timeout = patience
 	r.cfg.Attribution.NodeName = "node-a"
-	r.factory = &factory{waits: patient(), open: func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
+	r.factory = &factory{waits: patient(), connect: connectCluster, open: func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.opened = append(r.opened, key)
@@ -126,13 +126,24 @@ func newRigOf(t *testing.T, open opener) *rig {
 	return r
 }
 
-// sources returns the sources of each configuration.
-func (r *rig) sources() map[*Config]*sources {
-	var all map[*Config]*sources
-	_, _, _ = r.factory.sources.Get(&Config{}, func(others map[*Config]*sources) (*sources, error) {
+// instances returns what the receivers of each configuration share.
+func (r *rig) instances() map[*Config]*instance {
+	var all map[*Config]*instance
+	_, _, _ = r.factory.instances.Get(&Config{}, func(others map[*Config]*instance) (*instance, error) {
 		all = maps.Clone(others)
 		return nil, errors.New("only the others are of interest")
 	})
+	return all
+}
+
+// sources returns the sources of each configuration with a receiver that has started.
+func (r *rig) sources() map[*Config]*sources {
+	all := map[*Config]*sources{}
+	for cfg, i := range r.instances() {
+		if i.sources != nil {
+			all[cfg] = i.sources
+		}
+	}
 	return all
 }
 

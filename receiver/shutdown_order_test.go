@@ -158,13 +158,15 @@ func TestShutdownInterruptsADelivery(t *testing.T) {
 
 // Nothing that kubernetes_exec reads late is delivered.
 func TestFleetDeliversNothingAfterTheShutdown(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	require.NoError(t, cfg.Validate())
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
 	m, l := r.newMetrics(), r.newLogs()
-	f := r.sources()[cfg].fleet
-	f.begun = true // without a reader
+	sources, err := r.instances()[cfg].start(t.Context(), r.host)
+	require.NoError(t, err)
+	f := sources.fleet
+	f.reader = statsOf{}
 	require.NoError(t, m.Start(t.Context(), r.host))
 	require.NoError(t, l.Start(t.Context(), r.host))
 	f.send(t.Context(), "prod", nodeRead("a", lost("GPU-1")), nil)

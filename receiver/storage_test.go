@@ -90,7 +90,7 @@ func uidOf(record plog.LogRecord) string {
 // waiting returns the number of records that wait in the storage.
 func (r *rig) waiting() int {
 	for _, s := range r.sources() {
-		if s.keeper.isOpen() {
+		if s.keeper != nil {
 			return s.keeper.store.Waiting()
 		}
 	}
@@ -302,7 +302,7 @@ func (brokenStorage) GetClient(context.Context, component.Kind, component.ID, st
 	return nil, errors.New("the directory is not there")
 }
 
-// The key is that of other receivers.
+// The key equals the key of other receivers.
 func TestStorageConfig(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"storage": "file_storage/events"}).Unmarshal(cfg))

@@ -6,6 +6,7 @@ package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -13,22 +14,14 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// readMetrics are the receiver's own metrics about the reads of what the sources of one configuration read.
-type readMetrics struct {
-	receiver string // its ID
-	local    []*localScraper
-	fleet    *fleet         // nil without kubernetes_exec
-	cluster  *clusterSource // nil without kubernetes_cluster
-}
-
 // observe registers the receiver's own metrics about the reads of each source and each remote node.
-func (m *readMetrics) observe(t *metadata.TelemetryBuilder) error {
+func (s *sources) observe() error {
+	t := s.telemetry
 	return errors.Join(
 		t.RegisterGpuReadSuccessCallback(func(_ context.Context, o metric.Int64Observer) error {
-			m.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if r.read {
 					o.Observe(asInt(r.success), of)
 				}
@@ -36,7 +29,7 @@ func (m *readMetrics) observe(t *metadata.TelemetryBuilder) error {
 			return nil
 		}),
 		t.RegisterGpuReadDurationCallback(func(_ context.Context, o metric.Float64Observer) error {
-			m.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if r.read && r.duration > 0 {
 					o.Observe(r.duration.Seconds(), of)
 				}
@@ -44,22 +37,22 @@ func (m *readMetrics) observe(t *metadata.TelemetryBuilder) error {
 			return nil
 		}),
 		t.RegisterGpuReadAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-			m.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, of metric.MeasurementOption) {
 				if !r.good.IsZero() {
 					o.Observe(time.Since(r.good).Seconds(), of)
 				}
 			})
 			return nil
 		}),
-		t.RegisterGpuExecsThrottledCallback(m.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
-		t.RegisterGpuExecsSkippedCallback(m.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
-		t.RegisterGpuShardsHeldCallback(m.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
+		t.RegisterGpuExecsThrottledCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
+		t.RegisterGpuExecsSkippedCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
+		t.RegisterGpuShardsHeldCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
 			if c.Election != nil {
 				held = gpu.Some(int64(len(c.Election.Held)))
 			}
 			return held
 		})),
-		t.RegisterGpuShardReplicasCallback(m.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
+		t.RegisterGpuShardReplicasCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
 			if c.Election != nil {
 				alive = gpu.Some(int64(c.Election.Replicas))
 			}
@@ -70,52 +63,48 @@ func (m *readMetrics) observe(t *metadata.TelemetryBuilder) error {
 
 // eachRead calls observe with the outcome and the attributes of each local source, of the view of a cluster, and of each
 // remote node. There are no more of them than the clusters have nodes with GPUs.
-func (m *readMetrics) eachRead(observe func(readStat, metric.MeasurementOption)) {
-	for _, l := range m.local {
+func (s *sources) eachRead(observe func(readStat, metric.MeasurementOption)) {
+	for _, l := range s.local {
 		observe(l.stats.get(), l.labels)
 	}
-	if m.cluster != nil {
+	if s.cluster != nil {
 		of := []attribute.KeyValue{attribute.String("scraper", clusterKey)}
-		if name := m.cluster.host.ClusterName; name != "" {
+		if name := s.cluster.host.ClusterName; name != "" {
 			of = append(of, attribute.String("k8s.cluster.name", name))
 		}
-		observe(m.cluster.stats.get(), m.labels(of...))
+		observe(s.cluster.stats.get(), labels(s.receiver, of...))
 	}
-	if m.fleet == nil {
+	if s.fleet == nil {
 		return
 	}
-	for _, cluster := range m.fleet.stats() {
+	for _, cluster := range s.fleet.reader.Stats() {
 		stat := readStat{read: cluster.Known, success: cluster.Failure == nil, good: cluster.LastGood}
-		observe(stat, m.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name)))
+		observe(stat, labels(s.receiver, attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name)))
 		for i := range cluster.Nodes {
 			n := &cluster.Nodes[i]
 			stat := readStat{read: n.Read, success: n.Success, duration: n.Duration, good: n.LastGood}
 			if n.Unreadable != "" {
 				stat.read, stat.success, stat.duration = true, false, 0 // the last read was long ago
 			}
-			observe(stat, m.labels(attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
+			observe(stat, labels(s.receiver, attribute.String("scraper", fleetKey), attribute.String("k8s.cluster.name", cluster.Name),
 				attribute.String("k8s.node.name", n.Node), attribute.String("hw.vendor", string(n.Vendor))))
 		}
 	}
 }
 
-func (m *readMetrics) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
+func (s *sources) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
 	return func(_ context.Context, o metric.Int64Observer) error {
-		if m.fleet == nil {
+		if s.fleet == nil {
 			return nil
 		}
-		clusters := m.fleet.stats()
+		clusters := s.fleet.reader.Stats()
 		for i := range clusters {
 			if v, ok := of(&clusters[i]).Get(); ok {
-				o.Observe(v, m.labels(attribute.String("k8s.cluster.name", clusters[i].Name)))
+				o.Observe(v, labels(s.receiver, attribute.String("k8s.cluster.name", clusters[i].Name)))
 			}
 		}
 		return nil
 	}
-}
-
-func (m *readMetrics) labels(more ...attribute.KeyValue) metric.MeasurementOption {
-	return labels(m.receiver, more...)
 }
 
 func asInt(b bool) int64 {
@@ -123,4 +112,52 @@ func asInt(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// readStats has the outcome of the reads of one source. It can be asked while a read hangs.
+type readStats struct {
+	mu   sync.Mutex
+	last readStat
+	due  time.Time // when the read in progress should have ended; zero without one
+}
+
+type readStat struct {
+	read     bool // there was a read; the other fields mean nothing before
+	success  bool
+	duration time.Duration
+	good     time.Time // when the last successful read began; zero without one
+}
+
+// begin notes that a read begins, which its context bounds.
+func (s *readStats) begin(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due, _ = ctx.Deadline()
+}
+
+// end notes the end of a read.
+func (s *readStats) end(start time.Time, success bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = time.Time{}
+	s.last.read, s.last.success, s.last.duration = true, success, time.Since(start)
+	if success {
+		s.last.good = start
+	}
+}
+
+// get returns the outcome of the last read, or of the one in progress if it is overdue.
+func (s *readStats) get() readStat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last
+	if !s.due.IsZero() && time.Now().After(s.due) {
+		last.read, last.success, last.duration = true, false, 0
+	}
+	return last
+}
+
+// labels returns attributes with the receiver among them: a collector may have several receivers with the same scraper.
+func labels(receiver string, more ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(more, attribute.String("receiver", receiver))...))
 }

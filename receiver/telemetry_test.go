@@ -15,12 +15,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
-	"go.uber.org/zap"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard"
-	"github.com/otelgpu/gpureceiver/internal/metadata"
 	"github.com/otelgpu/gpureceiver/internal/metadatatest"
 )
 
@@ -90,13 +88,13 @@ func (s statsOf) Stats() []kubeexec.ClusterStats { return s }
 func TestOwnMetricsOfAFleet(t *testing.T) {
 	tel := componenttest.NewTelemetry()
 	t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
-	telemetry, err := metadata.NewTelemetryBuilder(tel.NewTelemetrySettings())
+	r := newRigOf(t, openSource)
+	r.set.TelemetrySettings = tel.NewTelemetrySettings()
+	r.cfg = fleetConfig(t, prod())
+	m := r.newMetrics()
+	s, err := r.instances()[r.cfg].start(t.Context(), r.host)
 	require.NoError(t, err)
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
-	common := &shared{receiver: "gpu", cfg: cfg, logger: zap.NewNop(), telemetry: telemetry}
-	s := &sources{shared: common, fleet: newFleet(common)}
-	require.NoError(t, s.readMetrics().observe(s.telemetry))
-	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "not started yet")
+	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "nothing was read yet")
 
 	hourAgo := time.Now().Add(-time.Hour)
 	s.fleet.reader = statsOf{
@@ -135,5 +133,5 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	}, metricdatatest.IgnoreTimestamp())
 	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 2}}, metricdatatest.IgnoreTimestamp())
 	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 3}}, metricdatatest.IgnoreTimestamp())
-	telemetry.Shutdown()
+	require.NoError(t, m.Shutdown(t.Context()))
 }

@@ -68,10 +68,10 @@ func TestThrottlingWithLogsAlone(t *testing.T) {
 
 // GPUs that kubernetes_exec reads have the same events, by their own times.
 func TestThrottlingFromOutside(t *testing.T) {
-	cfg := fleetConfig(t, map[string]any{"name": "prod", "auth_type": "serviceAccount"})
+	cfg := fleetConfig(t, prod())
 	require.Equal(t, time.Minute, cfg.ThrottledAfter, "the default")
 	sink := &consumertest.LogsSink{}
-	f := attachedFleet(t, cfg, zap.NewNop(), nil, sink)
+	f := stoppedFleet(t, cfg, zap.NewNop(), nil, sink)
 	for i, hot := range []bool{false, true, true, true, true, false} {
 		node := nodeRead("a", throttled("GPU-1", hot))
 		node.Time = node.Time.Add(time.Duration(i) * 30 * time.Second)

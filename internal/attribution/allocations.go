@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// allocations finds the holders of devices: what the kubelet lists, and what the API and sysfs know besides.
+// allocations finds the holders of devices: what the kubelet lists, and what the API and sysfs also know.
 type allocations struct {
 	kubelet *kubeletAllocations
 	dynamic *dynamicAllocations
@@ -42,7 +42,7 @@ func newAllocations(config *PodResourcesConfig, o *options, parts partsConfig) (
 	}, nil
 }
 
-// gpuNames are patterns (path.Match) of resources and DRA drivers that stand for GPUs besides those that are known.
+// gpuNames are patterns (path.Match) of resources and DRA drivers that represent GPUs, in addition to the known ones.
 type gpuNames []string
 
 func (n gpuNames) isResource(name string) bool {
@@ -96,8 +96,8 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 	}
 }
 
-// place adds the holder of the device of an allocation. A GPU that is not found leaves in doubt who holds those that it may be; what is no
-// GPU, as far as is known, leaves none.
+// place adds the holder of the device of an allocation. If a GPU is not found, the holders of the GPUs that it may be are uncertain; a
+// device that is not a GPU, as far as is known, leaves no uncertainty.
 func (a *allocations) place(h *holders, allocation *podresources.Allocation, d allocatedDevice, unresolved *unresolvedAllocations) {
 	if d.ofOthers || h.add(d) {
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// syncWait is how long Start waits for the API server, so that the first data have names. It is no error if the API server does not
+// syncWait is how long Start waits for the API server, so that the first data has names. It is not an error if the API server does not
 // answer.
 const syncWait = 2 * time.Second
 
@@ -29,15 +29,15 @@ type Attributor struct {
 	interval    time.Duration
 	syncWait    time.Duration
 	processes   bool                       // processes are attributed
-	remote      bool                       // the node is read from outside, and the view is another's
-	connect     func() (*kube.View, error) // nil where the API may not be read
-	allocations *allocations               // nil where the kubelet is not asked
-	slurm       *slurmAllocations          // nil where Slurm's jobs are not looked for
+	remote      bool                       // the node is read without an agent, and the view is another's
+	connect     func() (*kube.View, error) // nil if the API may not be read
+	allocations *allocations               // nil if the kubelet is not queried
+	slurm       *slurmAllocations          // nil if Slurm's jobs are not looked for
 	ctx         context.Context
 	cancel      context.CancelFunc
 
 	mu         sync.Mutex
-	view       *kube.View // nil before Start, and where the API may not be read
+	view       *kube.View // nil before Start, and if the API may not be read
 	containers *containers
 	histories  map[gpu.Vendor]*history
 }
@@ -60,7 +60,7 @@ type options struct {
 	wait    time.Duration // 0: the usual bounds
 }
 
-// bound returns the usual bound of a wait, or that of WithWait.
+// bound returns the usual bound of a wait, or the bound of WithWait.
 func (o *options) bound(usual time.Duration) time.Duration {
 	if o.wait > 0 {
 		return o.wait
@@ -77,7 +77,7 @@ func WithMIGMinors(file string) Option { return func(o *options) { o.minors = fi
 // WithSysRoot replaces /sys, which shows to which GPU a virtual one belongs.
 func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } }
 
-// WithLogger logs what is no problem of a read: the resources whose devices do not count as GPUs.
+// WithLogger logs what is not a problem of a read: the resources whose devices do not count as GPUs.
 func WithLogger(logger *zap.Logger) Option { return func(o *options) { o.logger = logger } }
 
 // WithWait sets how long Start, and an Describe for each, wait for the API server, the kubelet and the container runtimes at most. It is for
@@ -117,9 +117,9 @@ func New(config Config, interval time.Duration, opts ...Option) (*Attributor, er
 	return a, nil
 }
 
-// NewRemote returns an Attributor for the processes of a node that is read from outside, once per interval. It uses the control groups
-// that were read there, and a shared view of the cluster's pods that its creator starts and stops; without a view (nil) there are no
-// names. The kubelet's allocations are not known from outside.
+// NewRemote returns an Attributor for the processes of a node that is read without an agent, once per interval. It uses the control groups
+// that were read there, and a shared view of the cluster's pods that its creator starts and stops; without a view (nil) there are no names.
+// Without an agent the kubelet's allocations are unknown.
 func NewRemote(view *kube.View, interval time.Duration) *Attributor {
 	return &Attributor{
 		interval: interval, processes: true, remote: true, view: view, containers: newContainers(view, nil),
@@ -147,7 +147,7 @@ func newView(config *Config, clients *kube.Clients) (*kube.View, error) {
 	})
 }
 
-// Start starts to watch the API server, where that is configured, and waits a moment for its first answer. It fails if a file that the
+// Start starts to watch the API server, if that is configured, and waits a moment for its first answer. It fails if a file that the
 // configuration names cannot be read. Whether the API server answers shows later, in Node.Problems.
 func (a *Attributor) Start(ctx context.Context) error {
 	if a.connect == nil {
@@ -211,7 +211,7 @@ func (a *Attributor) Describe(ctx context.Context, node *gpu.Node) {
 	a.addProblems(node)
 }
 
-// addProblems adds what could not be read besides the allocations. The problems of a shared view are the cluster's, not each node's.
+// addProblems adds what could not be read, other than the allocations. The problems of a shared view are the cluster's, not each node's.
 func (a *Attributor) addProblems(node *gpu.Node) {
 	if a.containers.logsErr != nil {
 		node.Problems = append(node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: "container logs", Err: a.containers.logsErr})
@@ -224,7 +224,7 @@ func (a *Attributor) addProblems(node *gpu.Node) {
 	}
 }
 
-// Close ends everything that Start began. A running Describe returns soon.
+// Close ends everything that Start started. A running Describe returns soon.
 func (a *Attributor) Close() error {
 	a.cancel()
 	a.mu.Lock()

@@ -22,7 +22,7 @@ import (
 )
 
 // BenchmarkDescribe attributes a node with 500 pods of two containers each. The pods have 8 GPUs alone, or time-sliced among all of them,
-// with a process for each slot. The CPU time is that of the whole test process, with the kubelet's side of the connection.
+// with a process for each slot. The CPU time is the time of the whole test process, with the kubelet's side of the connection.
 func BenchmarkDescribe(b *testing.B) {
 	for _, slots := range []int{8, 500} {
 		b.Run(fmt.Sprint(slots, " slots"), func(b *testing.B) {

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Totals that began after the time to which the clock was set back start again, once. A start in the future would have to move at each
-// read, and a back end takes a moved start for a new total each time.
+// Totals that started after the time to which the clock was set back start again, once. A start in the future would have to move at each
+// read, and a backend would interpret a moved start as a new total each time.
 func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Compute instances share the memory of their GPU instance. Its usage is not that of each holder.
+// Compute instances share the memory of their GPU instance. Its usage is not the usage of each holder.
 func TestComputeInstances(t *testing.T) {
 	first, second, other := mig(0, 1), mig(0, 1), mig(0, 2)
 	second.ID, second.Name, second.ComputeInstance = migUUID(99), "nvidia0/gi1/ci1", gpu.Some(1)

@@ -34,27 +34,27 @@ type Config struct {
 	Slurm        *SlurmConfig        `mapstructure:"slurm,omitempty"`
 	Owners       *OwnersConfig       `mapstructure:"owners,omitempty"`
 	NodeLabels   *NodeLabelsConfig   `mapstructure:"node_labels,omitempty"`
-	// Containers selects the runtimes that are asked for names, images and labels of containers in no pod.
+	// Containers selects the runtimes that are queried for names, images and labels of containers outside of pods.
 	Containers *runtimes.Config `mapstructure:"containers,omitempty"`
 }
 
-// PodResourcesConfig is how the kubelet is asked for its allocations.
+// PodResourcesConfig configures the queries of the kubelet for its allocations.
 type PodResourcesConfig struct {
 	// Endpoint is the kubelet's socket.
 	Endpoint string `mapstructure:"endpoint"`
 	// CDIDirs are the directories of CDI specification files, which identify the devices of dynamic resource allocation.
 	CDIDirs []string `mapstructure:"cdi_dirs"`
-	// GPUResources are patterns (path.Match) of the names of resources and DRA drivers that stand for GPUs, besides those that are known.
+	// GPUResources are patterns (path.Match) of the names of resources and DRA drivers that represent GPUs, in addition to the known ones.
 	// A device of theirs that cannot be identified may be any GPU.
 	GPUResources []string `mapstructure:"gpu_resources"`
 }
 
 // SlurmConfig is how it is found out which of Slurm's jobs hold which GPUs.
 type SlurmConfig struct {
-	// MappingDir is the directory in which Slurm's prolog and epilog keep a file for each GPU that jobs hold. Empty: control groups of
-	// version 1 are read in its place.
+	// MappingDir is the directory in which Slurm's prolog and epilog keep a file for each GPU that jobs hold. If it is empty, control
+	// groups of version 1 are read instead.
 	MappingDir string `mapstructure:"mapping_dir"`
-	// DevicesPath is where the hierarchy of the devices controller of version 1 is mounted.
+	// DevicesPath is the mount point of the hierarchy of the devices controller of version 1.
 	DevicesPath string `mapstructure:"devices_path"`
 }
 
@@ -65,7 +65,7 @@ type ProcessesConfig struct {
 	// AnyPIDNamespace accepts a process table that is not the machine's. It is for clusters nested in a PID namespace in which the
 	// driver is simulated, too.
 	AnyPIDNamespace bool `mapstructure:"any_pid_namespace"`
-	// LogPath is where the kubelet's log files are. Their names identify the containers where the API may not be read.
+	// LogPath is the directory of the kubelet's log files. Their names identify the containers if the API may not be read.
 	LogPath string `mapstructure:"log_path"`
 }
 
@@ -135,7 +135,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return conf.Unmarshal(c)
 }
 
-// defaultOwners leaves auth_type empty where an endpoint replaces it.
+// defaultOwners leaves auth_type empty if an endpoint replaces it.
 func (c *Config) defaultOwners(conf *confmap.Conf) OwnersConfig {
 	d := DefaultOwners()
 	if conf.IsSet("owners::endpoint") {

@@ -62,7 +62,8 @@ type deviceUsage struct {
 	device       *gpu.Device
 	sharesMemory bool // with other devices
 	jobsKnown    bool // which jobs hold it
-	// holders is how many hold the device, without those that hold it for one that runs in them; absent where not all of them are known.
+	// holders is how many containers hold the device, without the ones that hold it for one that runs in them; absent if not all of them
+	// are known.
 	holders    gpu.Opt[int]
 	containers []containerUsage
 	placement  placement // of its processes
@@ -167,7 +168,7 @@ func (u *deviceUsage) judge(users *users, inits initContainers) {
 	}
 }
 
-// isAlone reports whether a container is the only holder of the device and nobody else has a process there.
+// isAlone reports whether a container is the only holder of the device and no other process runs there.
 func (u *deviceUsage) isAlone(c *containerUsage) bool {
 	if u.holders != gpu.Some(1) || c.holder == nil || c.forInner {
 		return false

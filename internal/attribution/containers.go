@@ -40,15 +40,15 @@ func podContainerOf(c *gpu.Container) podContainer {
 	return podContainer{namespace: c.Namespace, pod: c.PodName, name: c.Name}
 }
 
-// containers completes what is known about containers: those of processes, known by UID and ID, get names (user); those that hold
+// containers completes what is known about containers: containers of processes, known by UID and ID, get names (user); containers that hold
 // devices, known by names, get UID and ID (holder, in pod_names.go).
 type containers struct {
-	view *kube.View    // nil where the API may not be read
-	logs *podlogs.Dirs // nil where processes are not attributed
-	// runtimes describes containers in no pod; nil where no runtime is asked.
+	view *kube.View    // nil if the API may not be read
+	logs *podlogs.Dirs // nil if processes are not attributed
+	// runtimes describes containers outside of pods; nil if no runtime is queried.
 	runtimes *runtimeContainers
 
-	node      string // the machine's name in Kubernetes; empty where it is not known
+	node      string // the machine's name in Kubernetes; empty if it is unknown
 	read      uint64 // number of the read
 	stale     bool   // the API could not be read lately, so what it said last may be out of date
 	refreshed bool   // the logs' directories have been read in this read
@@ -63,7 +63,7 @@ type containers struct {
 type remembered struct {
 	container *gpu.Container
 	read      uint64    // the last read that had it
-	pod       *kube.Pod // of a holder: what the API said last; nil where it said nothing
+	pod       *kube.Pod // of a holder: the API's last answer; nil if there was no answer
 }
 
 func newContainers(view *kube.View, logs *podlogs.Dirs) *containers {
@@ -105,8 +105,8 @@ func remember[K comparable](m map[K]*remembered, key K, container *gpu.Container
 	return r
 }
 
-// user returns the container, job or unit of a process; nil if the process claims to be in a pod of another node. A node is trusted with its own
-// pods only: whoever controls one node could otherwise attribute its processes' use to any tenant.
+// user returns the container, job or unit of a process; nil if the process claims to be in a pod of another node. A node is trusted with
+// its own pods only: otherwise an attacker who controls one node could attribute its processes' use to any tenant.
 func (c *containers) user(ref cgroup.Ref) *gpu.Container {
 	last := c.users[ref]
 	if last != nil && last.read == c.read {
@@ -172,8 +172,9 @@ func describe(container *gpu.Container, pod *kube.Pod, owners *kube.Owners) {
 	container.Labels = pod.Attributes
 }
 
-// nameUser sets the name of a process's container from its pod. An unknown ID is that of the pod's only container, if the pod has one
-// beside init containers that have ended: the ID is of a sandbox that runs the whole pod, or of an instance that the API does not list yet.
+// nameUser sets the name of a process's container from its pod. An unknown ID belongs to the pod's only container, if the pod has one in
+// addition to init containers that have ended: the ID is of a sandbox that runs the whole pod, or of an instance that the API does not list
+// yet.
 func nameUser(container *gpu.Container, pod *kube.Pod) {
 	container.Name = pod.ContainerByID(container.ID)
 	if container.Name != "" {
@@ -232,7 +233,7 @@ func (c *containers) intern(container *gpu.Container) *gpu.Container {
 	return last.container
 }
 
-// isDescribedAlike reports whether the same is known of a container besides what distinguishes it.
+// isDescribedAlike reports whether the same is known of two containers, except for what distinguishes them.
 func isDescribedAlike(a, b *gpu.Container) bool {
 	return slices.Equal(a.Owners, b.Owners) && maps.Equal(a.Labels, b.Labels) &&
 		a.Runtime == b.Runtime && a.RuntimeName == b.RuntimeName && a.ImageName == b.ImageName && slices.Equal(a.ImageTags, b.ImageTags) &&

@@ -118,7 +118,7 @@ func TestContainerRestart(t *testing.T) {
 	assert.Equal(t, gpu.Some(0.8), general(use(t, m.apply(again(), 10), want, uuid(0))))
 }
 
-// Pods come and go, and each read has the right one.
+// Pods come and go, and each read has the correct pod.
 func TestPodsComeAndGo(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	holds := func(c who) *gpu.Node { return m.apply(holdAndRun(m, c), 10) }

@@ -18,7 +18,7 @@ import (
 )
 
 // A pod that was deleted by force is gone from the API while its process runs on. The log files say less than the API did, because the
-// kubelet removes those of containers first. What the API said stays.
+// kubelet removes the log files of containers first. The API's answer stays.
 func TestGoneByForce(t *testing.T) {
 	pod := podOf(train)
 	yes := true

@@ -26,8 +26,8 @@ type dynamicAllocations struct {
 	cdi    *cdi.Registry
 	nodes  *deviceid.DeviceNodes
 	gpus   gpuNames
-	slices *kube.Slices // nil where the API may not be read
-	claims *kube.Claims // nil where the API may not be read
+	slices *kube.Slices // nil if the API may not be read
+	claims *kube.Claims // nil if the API may not be read
 	wait   time.Duration
 
 	waited bool // for the slices

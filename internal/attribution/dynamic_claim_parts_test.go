@@ -54,7 +54,7 @@ func whole(c who) *podresourcesv1.ContainerResources {
 	return container
 }
 
-// The kubelet lists all devices of a claim for each container that has the claim. A container holds those of its own requests.
+// The kubelet lists all devices of a claim for each container that has the claim. A container holds only the devices of its own requests.
 func TestClaimInParts(t *testing.T) {
 	for name, pod := range map[string]*corev1.Pod{"by request": inParts(), "extended resource": extended()} {
 		t.Run(name, func(t *testing.T) {

@@ -5,12 +5,12 @@ package attribution
 
 // evidence is how much is known about what a container uses of a leaf device.
 //
-// It follows from the holders of the device (all are known and the container is the only one, and nobody else has a process there:
-// "alone"), from the placement of the device's processes, and from whether a container that has a process there and holds nothing might
-// be this one, or a job that might run in it ("possible user"). Containers, jobs and systemd units are users alike: with a unit's process
-// there, the container that holds the device is not alone. A unit, a guest and a job are known by their names, so none of them is a
-// possible user of the container beside it. A job that is known to run in the container is a user of its own; the container holds the
-// device for the job, and is not idle while the job runs:
+// It follows from the holders of the device (all are known, the container is the only one, and no other process runs there: "alone"), from
+// the placement of the device's processes, and from whether a container that has a process there and holds nothing might be this one, or a
+// job that might run in it ("possible user"). Containers, jobs and systemd units are users alike: with a unit's process there, the
+// container that holds the device is not alone. A unit, a guest and a job are known by their names, so they are never a possible user of
+// the container beside them. A job that is known to run in the container is a user of its own; the container holds the device for the job,
+// and is not idle while the job runs:
 //
 //	container   placement                       possible user   evidence
 //	alone       inContainer, ended              -               sole

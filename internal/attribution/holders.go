@@ -22,7 +22,7 @@ type holders struct {
 	jobsComplete []bool // of each device: it is known which of Slurm's jobs hold it
 	// initContainers are containers whose allocations the kubelet does not list.
 	initContainers initContainers
-	// reservations are pods that hold devices for others; nil where the API may not be read.
+	// reservations are pods that hold devices for others; nil if the API may not be read.
 	reservations *reservations
 }
 

@@ -324,7 +324,7 @@ func TestVirtualGPUs(t *testing.T) {
 	}
 }
 
-// Where sysfs cannot be read, a device may be a GPU, which is reported.
+// If sysfs cannot be read, a device may be a GPU, which is reported.
 func TestUnreadableSysfs(t *testing.T) {
 	m := newMachine(t, noAPI)
 	pcitest.New(t, m.sys).Function("0000:11:00.4", "0x10de", "garbage", "")

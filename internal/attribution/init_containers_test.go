@@ -35,8 +35,8 @@ func initPod(of string, first, then string) *corev1.Pod {
 	return pod
 }
 
-// The kubelet does not list the devices of init containers. An init container that uses a GPU which its pod's next container takes over
-// is no intruder.
+// The kubelet does not list the devices of init containers. An init container that uses a GPU which its pod's next container takes over is
+// not an intruder.
 func TestInitContainerUsesItsGPU(t *testing.T) {
 	m := newMachine(t, nil, initPod(resource, "1", "1"), podOf(infer)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
@@ -141,7 +141,7 @@ func TestInitContainerHasAClaim(t *testing.T) {
 	}
 }
 
-// Where claims may not be read, an init container with a claim may hold what it uses.
+// If claims may not be read, an init container with a claim may hold what it uses.
 func TestInitContainerHasAClaimUnreadable(t *testing.T) {
 	m := newMachine(t, nil, initClaimPod(false))
 	m.claims().PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {

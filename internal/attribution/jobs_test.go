@@ -136,7 +136,7 @@ func TestGuests(t *testing.T) {
 	inDelta(t, 0.2, general(use(t, node, &gpu.Container{RuntimeName: "101"}, uuid(0))))
 }
 
-// The user of a job is that of its processes, except for root, which runs Slurm's own in the job. It stays what it was first.
+// The user of a job is the user of its processes, except for root, which runs Slurm's own processes in the job. It stays as first seen.
 func TestUserOfJob(t *testing.T) {
 	m := newMachine(t, func(c *Config) { noAPI(c); noKubelet(c) }).start()
 	read := func(owners ...string) *gpu.Container {

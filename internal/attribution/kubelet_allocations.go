@@ -18,8 +18,8 @@ const (
 	// restartTime is how long a restarted kubelet may take to know its allocations again. At first it answers as if there were no
 	// pods, until it has read them from the API server, and then as if they had no devices.
 	restartTime = 30 * time.Second
-	// startTime is how long the answers of a kubelet that has just started may lack allocations, where no earlier ones are known.
-	// Devices that they lack would be reported as not allocated. A kubelet takes about a second.
+	// startTime is how long the answers of a kubelet that has just started may lack allocations, if no earlier ones are known. Devices that
+	// they lack would be reported as unallocated. A kubelet takes about a second.
 	startTime = 10 * time.Second
 )
 
@@ -48,8 +48,8 @@ type kubeletAllocations struct {
 	restarted  time.Time // when the kubelet was restarted; zero after it knows its allocations again
 }
 
-// list returns the allocations, and how many of them are known. The error says why the kubelet did not answer; the last allocations
-// may stand in for the answer.
+// list returns the allocations, and how many of them are known. The error says why the kubelet did not answer; the last allocations may
+// replace the answer.
 func (k *kubeletAllocations) list(ctx context.Context, now time.Time) ([]podresources.Allocation, coverage, error) {
 	remembered := !k.read.IsZero() && now.Sub(k.read) <= keepAllocations
 	answer, err := k.client.List(ctx)

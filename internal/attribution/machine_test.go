@@ -90,7 +90,7 @@ func (m *machine) start() *machine {
 	return m
 }
 
-// startUnread starts the Attributor where the API server refuses the list of pods, for which Start does not wait then.
+// startUnread starts the Attributor with an API server that refuses the list of pods, for which Start does not wait then.
 func (m *machine) startUnread() {
 	m.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -109,7 +109,7 @@ func (m *machine) startIn(ctx context.Context) {
 	m.t.Cleanup(m.stop)
 }
 
-// watched waits until a fake API server has the watch of a resource. It tells no watch of a deletion between the list and the watch.
+// watched waits until a fake API server has the watch of a resource. It notifies no watch of a deletion between the list and the watch.
 func watched(t testing.TB, client *clienttesting.Fake, resource string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

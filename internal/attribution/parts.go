@@ -17,7 +17,7 @@ import (
 // maxMemoryFactor bounds OwnersConfig.VolcanoMemoryFactor.
 const maxMemoryFactor = 1024
 
-// partsConfig is what the configuration says about GPUs that are given away in parts.
+// partsConfig is what the configuration says about GPUs that are allocated in parts.
 type partsConfig struct {
 	reservationNamespaces []string
 	volcanoFactor         int64
@@ -30,12 +30,12 @@ func newPartsConfig(owners *OwnersConfig) partsConfig {
 	return partsConfig{reservationNamespaces: owners.ReservationNamespaces, volcanoFactor: int64(owners.VolcanoMemoryFactor)}
 }
 
-// granted returns the GPUs that a container shares according to the annotations of its pod. It returns false if they say nothing, or do
-// not agree with what the kubelet lists.
+// granted returns the GPUs that a container shares according to the annotations of its pod. It returns false if they say nothing, or do not
+// agree with what the kubelet lists.
 //
 // In this case the kubelet's ID names a slot (GPU-<uuid>-<n>, …). The slot may belong to another GPU than the container was given, so the
-// annotation takes precedence. Whoever may create a pod may annotate it. So the annotation counts only for slots: it cannot turn a whole
-// GPU into a part, or into another GPU.
+// annotation takes precedence. Any user who may create a pod may annotate it. So the annotation counts only for slots: it cannot turn a
+// whole GPU into a part, or into another GPU.
 func (p *partsConfig) granted(h *holders, allocation *podresources.Allocation) ([]allocatedDevice, bool) {
 	if allocation.Dynamic != nil || h.node.Vendor != gpu.NVIDIA {
 		return nil, false
@@ -97,7 +97,7 @@ func (p *partsConfig) grantedVGPUs(h *holders, pod *kube.PodMetadata, container 
 	return devices, true
 }
 
-// isWhole reports whether a key does not stand for the partitions of a GPU. A GPU that is not known may be whole.
+// isWhole reports whether a key represents a GPU and not its partitions. An unknown GPU may be whole.
 func isWhole(h *holders, key string) bool {
 	return !slices.ContainsFunc(h.devices.Find(key), func(i int) bool { return h.node.Devices[i].Parent != "" })
 }

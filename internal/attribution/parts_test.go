@@ -144,7 +144,7 @@ func TestAnnotationsOfParts(t *testing.T) {
 	}
 }
 
-// Where the annotation may not be believed, or says nothing that is understood, everything is as without it.
+// If the annotation is not trustworthy, or not understood, it has no effect.
 func TestAnnotationsThatDoNotCount(t *testing.T) {
 	hami := map[string]string{"hami.io/vgpu-devices-allocated": vgpuText(1, 6144, 0) + ";"}
 	slot := uuid(0) + "-3"

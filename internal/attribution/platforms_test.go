@@ -16,7 +16,7 @@ import (
 // platform is a form in which a platform says who holds or uses a GPU. A new platform is a row of one of the lists that platforms joins.
 type platform struct {
 	name   string
-	source string // where the platform's project specifies, writes or tests the form
+	source string // the place in which the platform's project specifies, writes or tests the form
 	form   platformForm
 }
 
@@ -43,7 +43,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// platforms are the forms of all platforms. The chains of owners are in package kube, where they are resolved.
+// platforms are the forms of all platforms. Package kube resolves the chains of owners.
 func platforms() []platform {
 	return slices.Concat(cgroupPlatforms, partsPlatforms, hostAllocations(), hostClaims(), amdVirtualMachines())
 }

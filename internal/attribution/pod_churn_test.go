@@ -29,7 +29,7 @@ func kept(a *Attributor) map[string]int {
 	return sizes
 }
 
-// After twenty thousand pods, an Attributor remembers those of the last reads, and nothing after all have gone.
+// After twenty thousand pods, an Attributor remembers the pods of the last reads, and nothing after all have gone.
 func TestChurn(t *testing.T) {
 	const pods, reads = 20, 1000
 	for _, tt := range []struct {

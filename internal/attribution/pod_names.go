@@ -38,7 +38,7 @@ func (c *containers) holder(name podContainer, users *users) *gpu.Container {
 	return container
 }
 
-// podNamed returns the pod that has a name in the API; nil if there is none. While the API cannot be read, it is also nil if the
+// podNamed returns the pod that has a name in the API; nil if there is no such pod. While the API cannot be read, it is also nil if the
 // machine shows that the name is another pod's.
 func (c *containers) podNamed(name podContainer, users *users) *kube.Pod {
 	if c.view == nil {
@@ -51,14 +51,14 @@ func (c *containers) podNamed(name podContainer, users *users) *kube.Pod {
 	return pod
 }
 
-// replaced reports whether the machine shows that a name is no longer that of a pod.
+// replaced reports whether the machine shows that a name no longer belongs to a pod.
 func (c *containers) replaced(name podContainer, pod *kube.Pod, users *users) bool {
 	uid, _ := c.onMachine(name, users)
 	return uid != "" && uid != pod.UID && uid != pod.StaticUID
 }
 
-// onMachine returns the UID of the pod and the ID of the container that the machine shows under a name; empty where it shows none. A
-// process in the container is the best evidence, because log files may be those of an earlier pod for a moment.
+// onMachine returns the UID of the pod and the ID of the container that the machine shows under a name; empty if it shows neither. A
+// process in the container is the best evidence, because log files may belong to an earlier pod for a moment.
 func (c *containers) onMachine(name podContainer, users *users) (uid, id string) {
 	if user := users.only(name); user != nil && user.PodUID != "" {
 		return user.PodUID, user.ID

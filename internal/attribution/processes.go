@@ -10,24 +10,24 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// placement is where a process runs, as far as it is known. A device has the last placement of this list that one of its processes
-// has.
+// placement is the place in which a process runs, as far as it is known. A device has the last placement of this list that one of its
+// processes has.
 type placement uint8
 
 const (
 	// inContainer: the process runs in a known container, job or unit. This is also the placement of a device without processes.
 	inContainer placement = iota
-	// ended: the process has ended since the driver was asked, and its container was not seen before.
+	// ended: the process has ended since the driver was read, and its container was not seen before.
 	ended
 	// outside: the process runs in no container, job or unit.
 	outside
 	// unlisted: the driver may not list the processes that use the device.
 	unlisted
-	// unknown: it is not known where the process runs, or not known which processes use the device.
+	// unknown: the place of the process is unknown, or the processes of the device are unknown.
 	unknown
 )
 
-// placedProcesses is where the processes of one read run.
+// placedProcesses are the places of the processes of one read.
 type placedProcesses struct {
 	placements []placement // of each process
 	users      *users
@@ -37,8 +37,7 @@ type placedProcesses struct {
 	unlisted bool
 }
 
-// placeProcesses sets Process.Container of each process of a node; to nil where containers are not wanted. before is the last read's
-// running.
+// placeProcesses sets Process.Container of each process of a node; to nil if containers are not wanted. before is the last read's running.
 func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before map[int64]cgroup.Ref) *placedProcesses {
 	placed := &placedProcesses{
 		placements: make([]placement, len(node.Processes)),
@@ -57,7 +56,7 @@ func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before 
 		case p.Cgroup != "":
 			refs[i], placed.placements[i] = cgroup.Parse(p.Cgroup), outside
 		case readable && p.Created.IsZero():
-			// The process has ended since the driver was asked. It was in the container that the last read saw it in.
+			// The process has ended since the driver was read. It was in the container in which the last read saw it.
 			refs[i], placed.placements[i] = before[p.PID], ended
 		}
 		containers.jobs.learnUser(refs[i], p)

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// remote returns an Attributor of a node that is read from outside, with the view of a cluster.
+// remote returns an Attributor of a node that is read without an agent, with the view of a cluster.
 func remote(t *testing.T) *machine {
 	t.Helper()
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer))
@@ -40,7 +40,7 @@ func TestRemoteLeavesTheView(t *testing.T) {
 	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, time.Minute, time.Millisecond)
 }
 
-// The usage of containers follows from their processes. Allocations are unknown from outside.
+// The usage of containers follows from their processes. Allocations are unknown without an agent.
 func TestRemote(t *testing.T) {
 	m := remote(t)
 	read := func(joules float64) *gpu.Node {
@@ -72,7 +72,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// A process that has not been looked up yet may be anyone's; one that was looked up and is gone is nobody's.
+// A process that has not been looked up yet may belong to any container; one that was looked up and is gone belongs to no container.
 func TestRemoteUnread(t *testing.T) {
 	m := remote(t)
 	node := nodeOf(device(0), device(1))

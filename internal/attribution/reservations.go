@@ -12,10 +12,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// reservations are the pods of this node that hold a GPU for others (KAI, Run:ai), and those others. nil has none.
+// reservations are the pods of this node that hold a GPU for others (KAI, Run:ai), and those others. A nil reservations is empty.
 //
-// A reservation is a pod in one of some namespaces with the label of its group. Whoever may create pods may give them the label: they can
-// join the holders of a reserved GPU, but not those of any other.
+// A reservation is a pod in one of some namespaces with the label of its group. Users who may create pods may give them the label: these
+// pods can join the holders of a reserved GPU, but not the holders of any other GPU.
 type reservations struct {
 	namespaces []string
 	synced     bool                 // the API's list of pods has been read
@@ -58,8 +58,8 @@ func newReservations(namespaces []string, containers *containers) *reservations 
 	return r
 }
 
-// tenantContainer returns the container of a pod that has the GPU: the named one, or the first that is no init container; empty if there
-// is none.
+// tenantContainer returns the container of a pod that has the GPU: the named one, or the first that is not an init container; empty if
+// there is none.
 func tenantContainer(pod *kube.Pod, named string) string {
 	i := slices.IndexFunc(pod.Metadata.Containers, func(c kube.SpecContainer) bool {
 		return c.Name == named || (named == "" && !c.Init)
@@ -70,8 +70,8 @@ func tenantContainer(pod *kube.Pod, named string) string {
 	return pod.Metadata.Containers[i].Name
 }
 
-// reserved reports whether a container is that of a reservation, and returns its group. pod is nil if the API does not know it. Then the
-// container is taken for a reservation without a known group if it is in one of the namespaces: who has its GPU is not known.
+// reserved reports whether a container belongs to a reservation, and returns its group. pod is nil if the API does not know it. Then the
+// container counts as a reservation without a known group if it is in one of the namespaces: the holder of its GPU is unknown.
 func (r *reservations) reserved(container podContainer, pod *kube.Pod) (group string, reserved bool) {
 	switch {
 	case r == nil || !slices.Contains(r.namespaces, container.namespace):

@@ -52,7 +52,7 @@ func tenantOf(groups []string, annotations map[string]string, containers ...who)
 	return pod
 }
 
-// A reservation pod is no holder: its tenants are.
+// Not a reservation pod but its tenants are holders.
 func TestReservationsHoldForTenants(t *testing.T) {
 	m := newMachine(t, nil,
 		reservation("kai-resource-reservation", "gpu-reservation-a", "a"),
@@ -157,7 +157,7 @@ func TestReservationsWithoutTheRight(t *testing.T) {
 	assert.True(t, node.HasProblem(gpu.ProblemKubernetes))
 }
 
-// Between the reservation and its first tenant nobody knows who will have the GPU, and it is not free.
+// Between the reservation and its first tenant the future holder of the GPU is unknown, and it is not free.
 func TestReservationWithoutTenants(t *testing.T) {
 	ended := tenantOf([]string{"a"}, map[string]string{"gpu-fraction": "0.5"}, train)
 	ended.Status.Phase = corev1.PodSucceeded

@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// lookupTime bounds how long the runtimes are asked in one read, for all of its containers.
+	// lookupTime bounds the queries of the runtimes in one read, for all of its containers.
 	lookupTime = time.Second
-	// retryLookup is how many reads pass before a runtime is asked again for a container that none knew or that could not be looked up.
+	// retryLookup is how many reads pass before a runtime is queried again for a container that no runtime knew or that could not be looked
+	// up.
 	retryLookup = 8
 )
 
@@ -43,7 +44,7 @@ type finder interface {
 
 // runtimeContainer is the outcome of the last lookup of a container.
 type runtimeContainer struct {
-	description *runtimes.Description // nil where no runtime knows it
+	description *runtimes.Description // nil if no runtime knows it
 	err         error
 	looked      uint64 // the read of the last lookup
 	read        uint64 // the last read that had it
@@ -86,7 +87,7 @@ func (r *runtimeContainers) describe(c *gpu.Container) {
 	}
 }
 
-// lookUp asks the runtimes. Where the time is over, the next read asks.
+// lookUp queries the runtimes. If the time is over, the next read queries them.
 func (r *runtimeContainers) lookUp(id string) *runtimeContainer {
 	if r.left <= 0 {
 		return &runtimeContainer{err: errors.New("the lookup of containers takes too long; the others are looked up at the next read")}
@@ -94,7 +95,7 @@ func (r *runtimeContainers) lookUp(id string) *runtimeContainer {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), r.left)
 	defer cancel()
-	var result lookup // a call that hangs may write it after its turn, when nobody reads it
+	var result lookup // a call that hangs may write it after its turn, when it is no longer read
 	r.pool.Run(ctx, workers.Job{Task: r.task, Func: func() { result.description, result.err = r.finder.Find(ctx, id) }})
 	r.left -= time.Since(start)
 	if r.task.Outcome() != workers.Done {

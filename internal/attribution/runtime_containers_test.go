@@ -74,7 +74,7 @@ func TestDockerContainer(t *testing.T) {
 	}
 }
 
-// A container that no runtime knows yet is its ID alone, which is no problem. It is looked up again, and its counters go on.
+// A container that no runtime knows yet is its ID alone, which is not a problem. It is looked up again, and its counters go on.
 func TestUnknownContainer(t *testing.T) {
 	path := t.TempDir()
 	m := newDockerMachine(t, path, noKubelet)
@@ -107,7 +107,7 @@ func TestOtherContainersAreNotLookedUp(t *testing.T) {
 	use(t, node, &gpu.Container{ID: web, RuntimeName: "box"}, uuid(0))
 }
 
-// A name makes no guest of a container: it is known to hold nothing where the kubelet's allocations are known.
+// A name does not turn a container into a guest: it is known to hold nothing if the kubelet's allocations are known.
 func TestNamedContainerHoldsNothing(t *testing.T) {
 	path := t.TempDir()
 	m := newDockerMachine(t, path, nil)
@@ -138,7 +138,7 @@ func TestStateFilesCannotBeRead(t *testing.T) {
 	assert.Empty(t, m.apply(nodeOf(device(0)), 10).Problems)
 }
 
-// A lookup that hangs delays one read, by a bounded time. No other begins until it returns.
+// A lookup that hangs delays one read, by a bounded time. No other starts until it returns.
 func TestLookupHangs(t *testing.T) {
 	m := newDockerMachine(t, t.TempDir(), noKubelet)
 	finder := &fakeFinder{hang: make(chan struct{})}

@@ -8,8 +8,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// setSharing completes Holder.Sharing where more than the allocation is needed to know it: a claim that several containers have, and
-// replicas of a device. before is how the replicas of each device were shared in the last read; setSharing returns it for this read.
+// setSharing completes Holder.Sharing if it needs more than the allocation: a claim that several containers have, and replicas of a device.
+// before is how the replicas of each device were shared in the last read; setSharing returns it for this read.
 func setSharing(node *gpu.Node, devices *deviceid.Index, before map[string]gpu.Sharing) map[string]gpu.Sharing {
 	after := make(map[string]gpu.Sharing)
 	for i := range node.Devices {

@@ -63,7 +63,7 @@ func isNumber(name string) bool {
 	return err == nil
 }
 
-// findHolders adds to the devices the jobs that hold them. known is whether the holders are known besides Slurm's jobs.
+// findHolders adds to the devices the jobs that hold them. known is whether the holders other than Slurm's jobs are known.
 func (r *slurmRead) findHolders(h *holders, known bool) {
 	if r.err != nil {
 		h.addProblem("Slurm", fmt.Errorf("attribution: the jobs that hold GPUs are not known: %w", r.err))

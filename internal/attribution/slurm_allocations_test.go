@@ -157,7 +157,7 @@ func TestJobHoldsDeviceOfPod(t *testing.T) {
 	assert.Equal(t, gpu.Some(true), use(t, node, slurmd.job("12"), uuid(0)).Allocated)
 }
 
-// Where the GPUs of two vendors are on a machine, a number is of no GPU.
+// If the GPUs of two vendors are on a machine, a number matches no GPU.
 func TestJobsOfSeveralVendors(t *testing.T) {
 	m, dir := slurmNode(t)
 	m.file(dir, "0", "12\n")

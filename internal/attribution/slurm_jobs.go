@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// slurmJobs keeps what is known of Slurm's jobs besides their IDs, while they have a process or hold a device.
+// slurmJobs keeps what is known of Slurm's jobs in addition to their IDs, while they have a process or hold a device.
 type slurmJobs struct {
 	read  uint64 // number of the read
 	known map[gpu.Job]*slurmJob

@@ -13,8 +13,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// GPUs with unknown device nodes, which may differ from their indices: an allocation by device node is nobody's rather than the wrong
-// GPU's. One by UUID is found.
+// GPUs with unknown device nodes, which may differ from their indices: an allocation by device node matches no GPU rather than the wrong
+// one. One by UUID is found.
 func TestDeviceNodesThatAreNotKnown(t *testing.T) {
 	unnamed := []gpu.Device{device(0), mig(0, 1), device(1)}
 	for i := range unnamed {

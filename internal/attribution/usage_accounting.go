@@ -74,8 +74,8 @@ func (u *deviceUsage) use(c *containerUsage, totals *containerTotals, meter *ene
 	return use
 }
 
-// isUndivided reports whether nobody else can have held a device between two reads in which a container held it. Replicas and claims
-// may have been others' in between.
+// isUndivided reports whether no other container can have held a device between two reads in which a container held it. Replicas and claims
+// may have changed holders in between.
 func isUndivided(h *gpu.Holder) bool {
 	return h.Sharing == gpu.SharingExclusive && h.Allocator != gpu.AllocatorDRA
 }

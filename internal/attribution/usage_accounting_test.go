@@ -184,7 +184,7 @@ func TestUnitBesideHolder(t *testing.T) {
 	assert.False(t, used.MemoryLimit.Known())
 }
 
-// What a process outside of containers, jobs and units uses is nobody's.
+// The use of a process outside of containers, jobs and units is not attributed.
 func TestProcessOutside(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))

@@ -5,9 +5,9 @@ package attribution
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// setOwnUsage sets the utilization and memory that the container's own processes use, where they are known. The driver reads processes
-// and device at different moments and over different periods, so the processes may use more in all than the device reports. Then all
-// are scaled down to that.
+// setOwnUsage sets the utilization and memory that the container's own processes use, if they are known. The driver reads processes and
+// device at different moments and over different periods, so the sum over the processes may exceed the value of the device. Then all are
+// scaled down to it.
 func (u *deviceUsage) setOwnUsage(c *containerUsage, use *gpu.ContainerUse) {
 	if !c.evidence.hasProcesses() {
 		return
@@ -23,7 +23,7 @@ func (u *deviceUsage) setOwnUsage(c *containerUsage, use *gpu.ContainerUse) {
 	use.MemoryUsage = gpu.Some(int64(bytes))
 }
 
-// utilizationOf returns the fractions of the device's time that some of its processes ran, absent where that is not known.
+// utilizationOf returns the fractions of the device's time that some of its processes ran, absent if they are unknown.
 func (u *deviceUsage) utilizationOf(processes *usage) [gpu.NumTasks]gpu.Opt[float64] {
 	var found [gpu.NumTasks]gpu.Opt[float64]
 	for t := range found {
@@ -44,7 +44,7 @@ func (u *deviceUsage) utilizationOf(processes *usage) [gpu.NumTasks]gpu.Opt[floa
 	return found
 }
 
-// setDeviceUsage sets the device's utilization and memory, where the device reports them, for a container that has it alone.
+// setDeviceUsage sets the device's utilization and memory, if the device reports them, for a container that has it alone.
 func (u *deviceUsage) setDeviceUsage(c *containerUsage, use *gpu.ContainerUse) {
 	own := c.own.utilization
 	use.Utilization = u.device.Utilization
@@ -66,9 +66,9 @@ func scale(sum, limit float64) float64 {
 	return max(limit, 0) / sum
 }
 
-// powerShare returns the part of the device's power and energy that is a container's: the fraction of the time in which its own
-// processes ran and, for a holder, its part of the time in which nothing ran. It is absent where the container's time is unknown. One that
-// holds the device for another has no part of the idle time: that is the other's.
+// powerShare returns the part of the device's power and energy that is a container's: the fraction of the time in which its own processes
+// ran and, for a holder, its part of the time in which nothing ran. It is absent if the container's time is unknown. A container that holds
+// the device for another has no part of the idle time, which belongs to the other.
 func (u *deviceUsage) powerShare(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[float64] {
 	ran, ok := use.Utilization[gpu.TaskGeneral].Get()
 	if !ok {
@@ -85,8 +85,8 @@ func (u *deviceUsage) powerShare(c *containerUsage, use *gpu.ContainerUse) gpu.O
 	return gpu.Some(ran + idle/float64(holders))
 }
 
-// idle returns the fraction of the time in which nothing ran on the device. Its processes show it where the device does not report it
-// and all of them do.
+// idle returns the fraction of the time in which nothing ran on the device. If the device does not report it and all of its processes do,
+// they show it.
 func (u *deviceUsage) idle() gpu.Opt[float64] {
 	if busy, ok := u.device.Utilization[gpu.TaskGeneral].Get(); ok {
 		return gpu.Some(1 - min(max(busy, 0), 1))

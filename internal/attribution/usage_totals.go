@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// totals keeps the energy, idle time and busy time of each container on each device, which nobody else counts.
+// totals keeps the energy, idle time and busy time of each container on each device, which no other component counts.
 type totals struct {
 	read       uint64 // number of the read
 	meters     map[string]*energyMeter
@@ -96,8 +96,8 @@ func (t *totals) of(device string, container *gpu.Container) *containerTotals {
 	return c
 }
 
-// addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is nobody's. A read that does not have
-// the device's counter adds nothing: the interval goes on.
+// addEnergy adds a share of the interval's energy. The energy of an interval that was not observed is not attributed. A read that does not
+// have the device's counter adds nothing: the interval goes on.
 func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since cadence.Span) {
 	fraction, ok := share.Get()
 	joules, metered := m.interval.Get()

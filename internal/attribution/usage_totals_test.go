@@ -41,7 +41,7 @@ func newShared(t *testing.T) *machine {
 	return m
 }
 
-// Energy is shared by the time in which each ran; that of the time in which nothing ran is the holders'.
+// Energy is shared by the time in which each ran; the energy of the idle time is the holders'.
 func TestEnergyByShare(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -58,7 +58,7 @@ func TestEnergyByShare(t *testing.T) {
 	assertTotal(t, 8+10, b.IdleTime)
 }
 
-// A total stops while its share is unknown and then starts again, so that it is right from its start.
+// A total stops while its share is unknown and then starts again, so that it is correct from its start.
 func TestEnergyUnknownShare(t *testing.T) {
 	m := newShared(t)
 	shared(m, 1000, 0.8, 0.5, 0.2)
@@ -100,7 +100,7 @@ func TestEnergyCounterBreaks(t *testing.T) {
 	for range 5 {
 		read(gpu.Counter[float64]{}, 1)
 	}
-	assertTotal(t, 17+3000, read(gpu.TotalAfterReset(3217.0, 200, reset.Since()), 1)) // nobody else can have had the device
+	assertTotal(t, 17+3000, read(gpu.TotalAfterReset(3217.0, 200, reset.Since()), 1)) // no other container can have had the device
 }
 
 // What was used while the counter could not be read is shared as it is when it is read again. One who has had the device alone only since then
@@ -271,7 +271,7 @@ func TestGap(t *testing.T) {
 		holder *podresourcesv1.ContainerResources
 		energy float64 // of the gap
 	}{
-		// The device has counted, and nobody else can have had it.
+		// The device has counted, and no other container can have had it.
 		{"exclusive", kubelettest.Container(train.name, resource, uuid(0)), 5000},
 		{"replica", kubelettest.Container(train.name, resource, uuid(0)+"::0"), 0},
 		{"claim", kubelettest.Claimed(train.name, "own", deviceid.DriverNVIDIA, "gpu-0"), 0}, // it may have been another pod's in between

@@ -41,8 +41,8 @@ func (u *users) add(container *gpu.Container) {
 	}
 }
 
-// same returns the user that is the same container as a holder, by its ID or by its names; nil if there is none. Containers with the
-// same names may have different IDs, because the API lists a new instance of a container a little late.
+// same returns the user that is the same container as a holder, by its ID or by its names; nil if there is no such user. Containers with
+// the same names may have different IDs, because the API lists a new instance of a container a little late.
 func (u *users) same(holder *gpu.Container) *gpu.Container {
 	if user := u.byID[holder.ID]; user != nil {
 		return user
@@ -82,8 +82,8 @@ func (u *users) job(job gpu.Job) *gpu.Container {
 	return found
 }
 
-// mayBe reports whether a user might be the same container as a holder, where same did not find them to be. A user without names may
-// be in a pod that the API could not list any more. Jobs, units and guests have names of their own and are never mistaken.
+// mayBe reports whether a user might be the same container as a holder, although same did not find it. A user without names may be in a pod
+// that the API could not list any more. Jobs, units and guests have names of their own and are never confused.
 func (u *users) mayBe(holder, user *gpu.Container) bool {
 	if holder.InJob() || user.InJob() || (user.PodUID == "" && user.PodName == "" && user.ID == "") {
 		return false

@@ -12,17 +12,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Right is something that an account must be allowed to do.
+// Right is a permission that an account needs.
 type Right struct {
 	Verb, Group, Resource, Subresource string
 
 	Namespace string // empty: in all namespaces, or of a kind outside namespaces
 	Name      string // empty: every object
-	// Optional: without the right only a part is absent, and the shipped manifests leave it out.
+	// Optional: without the permission only a part is absent, and the shipped manifests leave it out.
 	Optional bool
 }
 
-// String is the right as messages name it: "list pods in namespace gpu-operator".
+// String is the permission as messages name it: "list pods in namespace gpu-operator".
 func (r Right) String() string {
 	what := r.Resource
 	if r.Group != "" {
@@ -40,7 +40,7 @@ func (r Right) String() string {
 	return r.Verb + " " + what
 }
 
-// RightsTo returns a right for each verb.
+// RightsTo returns a permission for each verb.
 func RightsTo(of Right, verbs ...string) []Right {
 	rights := make([]Right, 0, len(verbs))
 	for _, verb := range verbs {
@@ -50,7 +50,7 @@ func RightsTo(of Right, verbs ...string) []Right {
 	return rights
 }
 
-// Access is whether a right is granted.
+// Access is whether a permission is granted.
 type Access struct {
 	Right
 
@@ -58,7 +58,7 @@ type Access struct {
 	Reason  string // the API server's; mostly empty
 }
 
-// Review asks an API server which rights its credentials have, by a SelfSubjectAccessReview for each, which every account may make. It
+// Review asks an API server which permissions its credentials have, by a SelfSubjectAccessReview for each, which every account may make. It
 // returns what was answered before an error.
 func Review(ctx context.Context, client kubernetes.Interface, rights []Right) ([]Access, error) {
 	var found []Access

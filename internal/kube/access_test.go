@@ -22,7 +22,7 @@ func TestRightString(t *testing.T) {
 	}
 }
 
-// The rights of a node's view are fewer than those of a cluster's.
+// The view of a node needs fewer permissions than the view of a cluster.
 func TestViewRights(t *testing.T) {
 	texts := func(o ViewOptions) []string {
 		var all []string
@@ -39,7 +39,7 @@ func TestViewRights(t *testing.T) {
 	}, texts(ViewOptions{Pods: PodsOptions{Node: "n"}, Kinds: kinds, Devices: true}))
 }
 
-// An API server that does not know the review says so, with what was asked.
+// An API server that does not know the review says so, with the request.
 func TestReviewFails(t *testing.T) {
 	found, err := Review(t.Context(), newClients(t, nil).Kubernetes, RightsTo(Right{Resource: "pods"}, "list", "watch"))
 	require.ErrorContains(t, err, "ask whether the account may list pods")

@@ -212,7 +212,7 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// The wait for a list that begins and never ends is over after a while and is reported.
+// The wait for a list that starts and never ends is over after a while and is reported.
 func TestHalfAList(t *testing.T) {
 	server := start(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -229,7 +229,7 @@ func TestHalfAList(t *testing.T) {
 	require.NoError(t, err)
 	v.Start()
 	defer v.Stop()
-	eventually(t, func() bool { // on a busy machine an answer may not even begin in time, and the list is requested again
+	eventually(t, func() bool { // on a busy machine an answer may not even start in time, and the list is requested again
 		problems := v.Problems()
 		return len(problems) == 1 && strings.Contains(problems[0].Err.Error(), "the answer has begun but does not end")
 	})

@@ -8,8 +8,8 @@ import corev1 "k8s.io/api/core/v1"
 // containerClaim is a claim of a pod as one of its containers has it.
 type containerClaim struct{ container, claim string }
 
-// claimRequests returns the requests of claims that a pod's containers have, where that is not the whole claim; nil if there are none.
-// For a container with a part of a claim, kubelets up to at least 1.37 list the devices of the whole claim.
+// claimRequests returns the requests of claims that a pod's containers have, if that is not the whole claim; nil if there are none. For a
+// container with a part of a claim, kubelets up to at least 1.37 list the devices of the whole claim.
 func claimRequests(pod *corev1.Pod) map[containerClaim][]string {
 	var requests map[containerClaim][]string
 	add := func(claim containerClaim, request string) {

@@ -74,7 +74,7 @@ func (c *Claims) Get(ctx context.Context, claim Claim) {
 }
 
 // Holds reports whether a container with these requests of a claim, or with the whole claim if there are none, holds a device by it. It
-// does not hold what the claim has for administration or for other requests. It holds a device that the claim is not known to have.
+// does not hold the claim's devices for administration or for other requests. It holds a device that the claim is not known to have.
 func (c *Claims) Holds(claim Claim, device ClaimedDevice, requests []string) bool {
 	known := false
 	for _, g := range c.known[claim] {

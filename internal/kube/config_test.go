@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name   string
 		config Config
-		want   string // part of the message; empty: right
+		want   string // part of the message; empty if the configuration is valid
 	}{
 		{"default", Config{}, ""},
 		{"service account", Config{AuthType: AuthServiceAccount, QPS: 20, Burst: 40}, ""},

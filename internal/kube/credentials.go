@@ -26,7 +26,7 @@ const (
 var ErrCredentials = errors.New("the credential program of the kubeconfig file does not end; " +
 	"run it by hand to see what it waits for, or use token_file")
 
-// HTTPClient returns a client for a cluster: that of rest.HTTPClientFor, whose requests also end with their context where the kubeconfig
+// HTTPClient returns a client for a cluster: the client of rest.HTTPClientFor, whose requests also end with their context if the kubeconfig
 // file names a credential program.
 func HTTPClient(config *rest.Config) (*http.Client, error) {
 	client, err := rest.HTTPClientFor(config)
@@ -69,7 +69,7 @@ func (l *leaving) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("kube: %w", ErrCredentials)
 	}
-	answers := make(chan answer) // unbuffered: an answer that nobody receives is closed
+	answers := make(chan answer) // unbuffered: an answer without a receiver is closed
 	left, leave := context.WithCancel(context.Background())
 	defer leave()
 	go func() {

@@ -86,7 +86,7 @@ func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource)
 	return nil, errNotServed
 }
 
-// NotServed returns those of the kinds (resource.group) that the API server does not serve. They may be misspelt, or the software that
+// NotServed returns the kinds (resource.group) among kinds that the API server does not serve. They may be misspelt, or the software that
 // defines them is not installed. It returns what it found before an error.
 func NotServed(ctx context.Context, clients *Clients, kinds []string) ([]string, error) {
 	d := &discoverer{client: clients.Kubernetes.Discovery()}

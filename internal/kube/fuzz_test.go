@@ -59,7 +59,7 @@ func FuzzPod(f *testing.F) {
 	}
 	f.Add(wire)
 	f.Add([]byte{})
-	hostile := fuzzPod() // as a kubelet, or who has its rights, may write it
+	hostile := fuzzPod() // as a kubelet, or an account with its permissions, may write it
 	hostile.Status.ContainerStatuses[0].Name, hostile.Status.ContainerStatuses[0].ContainerID = "main\xff", "x://"+strings.Repeat("\xfe", 300)
 	if wire, err = hostile.Marshal(); err != nil {
 		f.Fatal(err)

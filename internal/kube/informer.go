@@ -57,7 +57,7 @@ func (i *Informer) watchFailed(ctx context.Context, _ *cache.Reflector, err erro
 	switch {
 	case ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		return // a watch ends now and then, and the next one begins
+		return // a watch ends now and then, and the next one starts
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -76,7 +76,7 @@ func (i *Informer) answered(watch bool, status int, err error) {
 	case err == nil && (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError):
 		err = fmt.Errorf("the API server answers %d %s", status, http.StatusText(status))
 	case err == nil && (status >= http.StatusBadRequest || !watch):
-		return // watchFailed learns why a request was refused, and a list without a watch is no success
+		return // watchFailed learns why a request was refused, and a list without a watch is not a success
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

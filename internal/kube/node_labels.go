@@ -42,7 +42,7 @@ type NodeLabels struct {
 	err    error
 }
 
-// NewNodeLabels returns NodeLabels that make no request before Start. The keys are those of SelectNodeLabels.
+// NewNodeLabels returns NodeLabels that make no request before Start. The keys have the form of SelectNodeLabels.
 func NewNodeLabels(clients *Clients, node string, keys []string) *NodeLabels {
 	return &NodeLabels{
 		client: clients.Metadata, node: node, keys: keys, interval: labelsInterval, retry: labelsRetry, timeout: labelsTimeout,
@@ -50,7 +50,7 @@ func NewNodeLabels(clients *Clients, node string, keys []string) *NodeLabels {
 	}
 }
 
-// Start begins to read, and waits for the first answer until the context ends.
+// Start starts to read, and waits for the first answer until the context ends.
 func (n *NodeLabels) Start(ctx context.Context) {
 	running, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
@@ -69,7 +69,7 @@ func (n *NodeLabels) Stop() {
 	}
 }
 
-// Labels returns the labels as they were last read, by the names of their resource attributes. Nobody may change them.
+// Labels returns the labels as they were last read, by the names of their resource attributes. Callers must not change them.
 func (n *NodeLabels) Labels() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -101,7 +101,7 @@ func (n *NodeLabels) run(ctx context.Context) {
 	}
 }
 
-// read reads the labels and returns when to do so again. Where it fails, the labels stay as they were.
+// read reads the labels and returns when to do so again. If it fails, the labels stay as they were.
 func (n *NodeLabels) read(ctx context.Context) time.Duration {
 	request, cancel := context.WithTimeout(ctx, n.timeout)
 	defer cancel()

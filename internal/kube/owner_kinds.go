@@ -33,8 +33,8 @@ func askedKinds(names []string) map[string][]*askedKind {
 	return kinds
 }
 
-// lookedUp returns a kind if it is one of those that are requested and was looked up. Otherwise it returns nil, and has those of its group
-// looked up that were not.
+// lookedUp returns a kind if it is one of the requested kinds and was looked up. Otherwise it returns nil, and starts the lookup of the
+// kinds of its group that were not.
 func (a *askedOwners) lookedUp(kind schema.GroupKind) *askedKind {
 	group := a.kinds[kind.Group]
 	for _, k := range group {

@@ -13,7 +13,7 @@ import (
 // maxName bounds the names, the kinds and the UIDs of objects, in bytes.
 const maxName = 253
 
-// isOwner reports whether a reference can be one to an object. Nobody checks what a pod says about its owner.
+// isOwner reports whether a reference can be one to an object. The API server does not check what a pod says about its owner.
 func isOwner(r *metav1.OwnerReference) bool {
 	for _, part := range [...]string{r.APIVersion, r.Kind, r.Name, string(r.UID)} {
 		if len(part) > maxName || !utf8.ValidString(part) {

@@ -21,7 +21,7 @@ const (
 	keepOwner    = 10 * time.Minute
 )
 
-// ownerKey is an owner as a reference names it. Its UID alone does not identify it: whoever makes the pod decides what is in the
+// ownerKey is an owner as a reference names it. Its UID alone does not identify it: the creator of the pod decides what is in the
 // reference, such as the UID of an object in another namespace.
 type ownerKey struct {
 	kind            schema.GroupKind

@@ -44,7 +44,7 @@ func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle 
 	return c, sent
 }
 
-// answerWith answers like an API server that is asked for the metadata of an object.
+// answerWith answers like an API server to a request for the metadata of an object.
 func answerWith(w http.ResponseWriter, name string, owners ...metav1.OwnerReference) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(object("meta.k8s.io/v1", "PartialObjectMetadata", name, owners...))
@@ -55,7 +55,7 @@ func TestAskedServerFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail  http.HandlerFunc
 		want  string
-		quiet time.Duration // for how long nothing more is asked
+		quiet time.Duration // for how long there are no further requests
 	}{
 		"busy": {
 			func(w http.ResponseWriter, _ *http.Request) {
@@ -99,10 +99,10 @@ func TestAskedServerFails(t *testing.T) {
 			c.pass(tt.quiet)
 			assert.Len(t, c.of(t, pod), 1)
 			asked := sent.Load()
-			assert.LessOrEqual(t, asked, int64(1)) // on a busy machine the time of the silent one may be over before it is asked
+			assert.LessOrEqual(t, asked, int64(1)) // on a busy machine the time of the silent one may be over before the request
 
 			failing.Store(false)
-			c.asked.timeout = time.Minute // nothing is asked now
+			c.asked.timeout = time.Minute // no further requests
 			c.pass(tt.quiet + 2*time.Second)
 			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.of(t, pod))
 			eventually(t, func() bool { return len(c.owners.Errs()) == 0 })
@@ -141,7 +141,7 @@ func TestAskedVersionGoes(t *testing.T) {
 	eventually(t, func() bool { return len(c.owners.Errs()) == 0 })
 }
 
-// A few requests run at a time. Nobody waits for them, and they end with the view.
+// A few requests run at a time. Nothing waits for them, and they end with the view.
 func TestAskedConcurrency(t *testing.T) {
 	var now atomic.Int64
 	c, _ := askServer(t, defaultKinds, func(*askedOwners) {}, func(_ http.ResponseWriter, r *http.Request) {

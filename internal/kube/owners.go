@@ -17,13 +17,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// maxDepth bounds the walk from a pod up to its last owner. The longest chains in use have six owners: that of KServe on Knative.
+// maxDepth bounds the walk from a pod up to its last owner. The longest chains in use have six owners: the chains of KServe on Knative.
 const maxDepth = 10
 
 // Owners has the owners above the immediate owners of pods, such as the Deployment above a ReplicaSet.
 type Owners struct{ ownerSource }
 
-// ownerSource is where they are read from: WatchOwners or AskOwners.
+// ownerSource is their source: WatchOwners or AskOwners.
 type ownerSource interface {
 	// Run reads until the context ends. It looks again for a kind that the API server does not serve yet.
 	Run(ctx context.Context)
@@ -60,9 +60,9 @@ func sortErrs(errs []error) []error {
 // DefaultKinds returns the default of the kinds of owners that are read: those between most pods and their workloads.
 func DefaultKinds() []string { return []string{"replicasets.apps", "jobs.batch"} }
 
-// CheckNames checks the kinds of owners that are read, and the labels and annotations of pods that are sent. Each error has its key.
-// There are no wildcards: all kinds would be all objects of the cluster, including Secrets, and all annotations whatever anyone has
-// left there.
+// CheckNames checks the kinds of owners that are read, and the labels and annotations of pods that are sent. Each error has its key. There
+// are no wildcards: all kinds would be all objects of the cluster, including Secrets, and all annotations would be everything that any user
+// has left there.
 func CheckNames(kinds, labels, annotations []string) error {
 	var errs []error
 	for i, kind := range kinds {

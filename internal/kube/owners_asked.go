@@ -116,7 +116,7 @@ func (a *askedOwners) Errs() []error {
 // ownersOf implements ownerSource. It queues a request for an owner that is unknown or due again, and returns what is known.
 func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReference) ([]metav1.OwnerReference, bool) {
 	gk, ok := kindOf(reference)
-	// The name becomes part of a request's path, and nobody checks what a pod says about its owner.
+	// The name becomes part of a request's path, and the API server does not check what a pod says about its owner.
 	if !ok || reference.Name == "" || !isOwner(reference) || len(content.IsPathSegmentName(reference.Name)) > 0 {
 		return nil, true
 	}

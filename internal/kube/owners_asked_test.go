@@ -26,13 +26,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ask returns owners by single requests, with a clock that stands still and time for an answer.
+// ask returns owners by single requests, with a constant clock and time for an answer.
 func (c *cluster) ask(clients *Clients, kinds []string) {
-	began := time.Now()
+	start := time.Now()
 	c.owners = AskOwners(clients, kinds)
 	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
 	c.asked.timeout = time.Minute
-	c.asked.now = func() time.Time { return began.Add(time.Duration(c.now.Load()) * time.Second) }
+	c.asked.now = func() time.Time { return start.Add(time.Duration(c.now.Load()) * time.Second) }
 }
 
 // pass advances the clock.
@@ -159,7 +159,7 @@ func TestAskedFails(t *testing.T) {
 			c := newAsked(t, defaultKinds,
 				object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
 				object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")))
-			fails := true // read and written while nothing is asked
+			fails := true // read and written while there are no requests
 			c.metadata.PrependReactor("get", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return fails, nil, tt.err })
 			pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
 			assert.Len(t, c.of(t, pod), 1)
@@ -285,8 +285,8 @@ func (l *lookUps) taken(err error) []string {
 	return names
 }
 
-// A kind is looked up when an owner of its API group is met. One that is not served is no failure, and is looked up again only where an
-// owner of its group is of no kind that is served.
+// A kind is looked up when an owner of its API group is met. A kind that is not served is not a failure, and is looked up again only if an
+// owner of its group has a kind that is not served.
 func TestAskedLooksUpWhatIsMet(t *testing.T) {
 	l := &lookUps{}
 	c := prepareAsked(t, append(slices.Clone(defaultKinds), "pytorchjobs.kubeflow.org", "mpijobs.kubeflow.org", "clusterthings.ray.io"),

@@ -25,12 +25,12 @@ import (
 // platform is a framework whose pods have owners of its own kinds.
 type platform struct {
 	Platform string   // the framework, and which of its pods
-	Source   []string // where the framework sets the owners
+	Source   []string // the place in which the framework sets the owners
 	Chain    []string // "apiVersion kind name", from the pod's direct owner to the topmost one
 
 	Workload string            // "kind name" with the kinds of config/parts/owner-kinds.yaml
 	Default  string            // the same with the default kinds
-	Owners   map[string]string // names by attribute: those of the conventions' kinds, with the former kinds
+	Owners   map[string]string // names by attribute: the attributes of the conventions' kinds, with the former kinds
 }
 
 func platforms(t testing.TB) []platform {
@@ -43,7 +43,7 @@ func platforms(t testing.TB) []platform {
 	return rows
 }
 
-// usualKinds are those of the shipped part.
+// usualKinds are the kinds of the shipped overlay.
 func usualKinds(t testing.TB) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../config/parts/owner-kinds.yaml")
@@ -110,7 +110,7 @@ func resolveOf(references []metav1.OwnerReference) resolveFunc {
 	}
 }
 
-// ownersOf returns the owners of a pod whose direct owner is the first of these, with an agent that reads the kinds, or from outside.
+// ownersOf returns the owners of a pod whose direct owner is the first of these, with an agent that reads the kinds, or agentless.
 func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.OwnerReference) []gpu.Owner {
 	t.Helper()
 	c := &cluster{metadata: newMetadata(t, objects(references)...)}

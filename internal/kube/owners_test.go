@@ -73,7 +73,7 @@ type cluster struct {
 	owners   *Owners
 	watched  *watchedOwners // if they are
 	asked    *askedOwners   // if they are
-	now      atomic.Int64   // seconds that have gone by, for asked
+	now      atomic.Int64   // seconds that have passed, for asked
 }
 
 func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
@@ -106,7 +106,7 @@ func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluste
 	return c
 }
 
-// of returns the owners of a pod when no more can be found: it repeats the lookup where owners are requested.
+// of returns the owners of a pod when no more can be found: it repeats the lookup if owners are requested.
 func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
 	t.Helper()
 	found := c.owners.Of(pod)
@@ -252,7 +252,7 @@ func TestOwnersStripped(t *testing.T) {
 	assert.Nil(t, partial.Labels)
 }
 
-// A kind that is not served is no failure: there is no object of it. It is tried again.
+// A kind that is not served is not a failure: there is no object of it. It is tried again.
 func TestOwnersNotServed(t *testing.T) {
 	for name, begin := range clusters {
 		t.Run(name, func(t *testing.T) {

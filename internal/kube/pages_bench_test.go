@@ -89,7 +89,7 @@ func prepare(b *testing.B, make func(from, to int, meta metav1.ListMeta) (interf
 	return folder
 }
 
-// served is an API server that answers from files: with pages where the client asks for them and may have them.
+// served is an API server that answers from files: with pages if the client requests them and may have them.
 func served(b *testing.B, folder string) *kube.Clients {
 	b.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -26,14 +26,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// pageServer is an API server that lists pods like a real one: all of them where it may answer from its cache, whatever the limit, else
+// pageServer is an API server that lists pods like a real one: all of them if it may answer from its cache, regardless of the limit, else
 // in pages.
 type pageServer struct {
 	pods      int
 	transform atomic.Int64 // how many objects were stripped so far
 
 	mu      sync.Mutex
-	expire  int      // how many further pages are gone when they are asked for
+	expire  int      // how many further pages are gone when they are requested
 	lists   []string // query by query
 	watches []string
 	whole   int64 // the most objects that were sent and not stripped yet

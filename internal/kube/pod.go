@@ -23,7 +23,7 @@ const (
 // Pod is what is kept of a pod. It never changes after it was handed out.
 type Pod struct {
 	Namespace, Name, UID string
-	Node                 string // where it runs; empty before it is scheduled
+	Node                 string // its node; empty before it is scheduled
 	StaticUID            string // the UID that a static pod has on its node; empty for any other pod
 	Phase                corev1.PodPhase
 	Owners               []metav1.OwnerReference     // only APIVersion, Kind, Name, UID and Controller
@@ -85,8 +85,8 @@ func wantsDevices(spec *corev1.PodSpec) bool {
 	return false
 }
 
-// staticUID returns the UID that a static pod has on its node; empty for any other pod. Whoever may create a pod may annotate it, so the
-// annotation counts only if the rest is as kubelets make it and the API server demands of them: the pod's node owns it.
+// staticUID returns the UID that a static pod has on its node; empty for any other pod. Any user who may create a pod may annotate it, so
+// the annotation counts only if the rest is as kubelets make it and the API server demands of them: the pod's node owns it.
 func staticUID(pod *corev1.Pod) string {
 	uid := pod.Annotations[staticHash]
 	if uid == "" || pod.Annotations[staticMirror] != uid || len(pod.OwnerReferences) != 1 {

@@ -31,7 +31,7 @@ type SpecContainer struct {
 	Devices map[string]int64 // the extended resources that it requests
 }
 
-// podMetadata returns nil if a pod has none of the wanted labels and annotations, or more than any scheduler writes.
+// podMetadata returns nil if a pod does not have any of the wanted labels and annotations, or more than any scheduler writes.
 func podMetadata(pod *corev1.Pod, wanted func(key string) bool) *PodMetadata {
 	if wanted == nil {
 		return nil

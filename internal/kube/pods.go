@@ -150,9 +150,9 @@ func (p *Pods) onDevices(call func(*Pod)) error {
 // Err returns why the pods could not be read lately; nil if they could.
 func (p *Pods) Err() error { return p.informer.Err() }
 
-// ByUID returns the pod with a UID, or the static pod that has it on its node; nil if there is none. The API server gives each pod its
-// UID, but a pod's object may claim any UID for the node. So a pod that has the UID takes precedence over those that claim it, and of
-// several that claim it none is returned.
+// ByUID returns the pod with a UID, or the static pod that has it on its node; nil if there is no such pod. The API server gives each pod
+// its UID, but a pod's object may claim any UID for the node. So a pod that has the UID takes precedence over pods that claim it, and if
+// several pods claim it the result is nil.
 func (p *Pods) ByUID(uid string) *Pod {
 	objects := p.indexed(uidIndex, uid)
 	for _, object := range objects {
@@ -174,7 +174,7 @@ func (p *Pods) indexed(index, value string) []any {
 	return objects
 }
 
-// only returns the only pod that was found; nil if there are none or several.
+// only returns the only pod that was found; nil if there is no pod or several.
 func only(objects []any) *Pod {
 	if len(objects) != 1 {
 		return nil

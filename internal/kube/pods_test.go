@@ -120,7 +120,7 @@ func TestStaticPod(t *testing.T) {
 	assert.Equal(t, "u1", pods.ByUID(static).UID)
 }
 
-// Whoever may create a pod may annotate it. No pod is taken for another because of that.
+// Any user who may create a pod may annotate it. No pod is confused with another because of that.
 func TestPodsClaimUIDs(t *testing.T) {
 	const static = "4f1a2b3c4d5e6f708192a3b4c5d6e7f8"
 	forge := func(change func(*corev1.Pod), uid string) *corev1.Pod {
@@ -133,7 +133,7 @@ func TestPodsClaimUIDs(t *testing.T) {
 	tests := []struct {
 		name  string
 		evil  *corev1.Pod
-		found string // by the UID that is claimed; empty where nobody is
+		found string // by the UID that is claimed; empty if no pod is found
 	}{
 		{"another pod's UID", forge(exact, "u1"), "ml/train-0"},
 		{"a static pod's UID", forge(exact, static), ""},

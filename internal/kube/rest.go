@@ -67,7 +67,7 @@ func (c *Config) base() (*rest.Config, error) {
 
 // KeyError is an error of the value of a setting. Keyed gives it the setting's full key.
 type KeyError struct {
-	Key string // below that of the Config
+	Key string // below the key of the Config
 	Err error
 }
 

@@ -6,7 +6,7 @@ package kube
 // resourceAPI is the group of dynamic resource allocation.
 const resourceAPI = "resource.k8s.io"
 
-// Rights are what a View with these options needs.
+// Rights are the permissions that a View with these options needs.
 func (o *ViewOptions) Rights() []Right {
 	rights := RightsTo(Right{Resource: "pods"}, "list", "watch")
 	verbs := []string{"list", "watch"}

@@ -20,7 +20,7 @@ import (
 )
 
 // Slices watches the ResourceSlices of a node, in which the drivers of dynamic resource allocation publish its devices. It reads
-// resource.k8s.io in the version that the API server prefers. v1, v1beta2 and v1beta1 differ in where a device's attributes are.
+// resource.k8s.io in the version that the API server prefers. v1, v1beta2 and v1beta1 differ in the place of a device's attributes.
 type Slices struct {
 	client  dynamic.Interface
 	resolve resolveFunc

@@ -28,7 +28,7 @@ type requestObserver interface {
 // Keys of the values in the context of a request.
 type (
 	observerKey   struct{} // a requestObserver
-	retryAfterKey struct{} // *time.Duration: where to store the Retry-After header of the answer
+	retryAfterKey struct{} // *time.Duration: the target of the Retry-After header of the answer
 )
 
 // withObserver returns a context whose requests report to an observer.
@@ -80,7 +80,7 @@ func (t statusReporter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// bounded cancels a request whose answer is not complete in time. The answer to a watch only has to begin.
+// bounded cancels a request whose answer is not complete in time. The answer to a watch only has to start.
 type bounded struct {
 	next    http.RoundTripper
 	longest time.Duration

@@ -39,7 +39,7 @@ func NewView(clients *Clients, options ViewOptions) (*View, error) {
 		return nil, err
 	}
 	v := &View{Pods: pods, Owners: WatchOwners(clients, options.Kinds)}
-	if options.Pods.Node != "" { // requesting the owners of a few pods costs less than watching those of the whole cluster
+	if options.Pods.Node != "" { // requesting the owners of a few pods costs less than watching the owners of the whole cluster
 		v.Owners = AskOwners(clients, options.Kinds)
 		v.ahead = true
 		if err := pods.onDevices(func(pod *Pod) { v.Owners.Of(pod) }); err != nil {

@@ -150,8 +150,8 @@ func TestViewServerAway(t *testing.T) {
 	v.Stop()
 }
 
-// The whole way with real clients: protobuf and JSON, lists and watches, the owners of one node's pods one by one, those of all nodes as
-// lists.
+// The whole way with real clients: protobuf and JSON, lists and watches, the owners of one node's pods one by one, the owners of all nodes
+// as lists.
 func TestViewRealClients(t *testing.T) {
 	const all, one = "/apis/apps/v1/replicasets", "/apis/apps/v1/namespaces/ml/replicasets/web-1"
 	for node, paths := range map[string]struct{ asked, not string }{"n1": {one, all}, "": {all, one}} {

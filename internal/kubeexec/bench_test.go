@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/attribution"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -32,10 +31,10 @@ func BenchmarkNodeRead(b *testing.B) {
 		m.Table[100+pid] = strings.Replace(inPrivate, "1111", fmt.Sprintf("%04d", pid), 1)
 	}
 	p := planOf(c, "n1", "first")
-	p.jobs[0].hostPID = true
+	p.jobs[0].in.HostPID = true
 	c.executor = &direct{boxes: map[string]exectest.Box{"n1": m.Box()}}
 	n := newNode(c, "n1", p)
-	n.reader(&p.jobs[0]).attribute(attribution.NewRemote(nil, interval), time.Now)
+	n.readers[p.jobs[0].reader()] = newReader(c, p.jobs[0].target, attribution.NewRemote(nil, interval))
 	b.ReportAllocs()
 	for b.Loop() {
 		n.read(b.Context(), p, &p.jobs[0])

@@ -6,17 +6,8 @@ package kubeexec
 import (
 	"go.opentelemetry.io/collector/confmap"
 
-	"github.com/otelgpu/gpureceiver/internal/command"
-	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kube"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
-)
-
-// The values of TargetConfig.Tool.
-const (
-	ToolNvidiaSMI = "nvidia_smi"
-	ToolROCmSMI   = "rocm_smi"
-	ToolAMDSMI    = "amd_smi"
 )
 
 // The default target: the driver pods of the NVIDIA GPU operator. Its classic DaemonSet has the first label, DaemonSets of an
@@ -65,7 +56,7 @@ type ClusterConfig struct {
 
 	API kube.Config `mapstructure:",squash"`
 
-	// Targets are the cluster's own pods in which a tool is run, in place of those of Config.
+	// Targets are the cluster's own pods in which a tool is run. They replace the targets of Config.
 	Targets []TargetConfig `mapstructure:"targets"`
 }
 
@@ -73,7 +64,7 @@ type ClusterConfig struct {
 type OwnersConfig struct {
 	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
 	Kinds []string `mapstructure:"kinds"`
-	// Labels and Annotations are those of the pod that become resource attributes.
+	// Labels and Annotations are the keys of the pod's labels and annotations that become resource attributes.
 	Labels      []string `mapstructure:"labels"`
 	Annotations []string `mapstructure:"annotations"`
 }
@@ -83,8 +74,8 @@ type LeaderElectionConfig struct {
 	// LeaseName is the beginning of the names of the Leases. Collectors that share the nodes of a cluster have the same one;
 	// other collectors that read the same cluster need another one. Default: gpureceiver.
 	LeaseName string `mapstructure:"lease_name"`
-	// LeaseNamespace is the namespace of the Leases in every cluster. Default, where all clusters are read by the service account
-	// of the collector's pod: the namespace of that pod.
+	// LeaseNamespace is the namespace of the Leases in every cluster. If the service account of the collector's pod reads all clusters, the
+	// default is the namespace of that pod.
 	LeaseNamespace string `mapstructure:"lease_namespace"`
 }
 
@@ -122,7 +113,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return nil
 }
 
-// leaderElection returns the settings of leader election with their defaults; nil where there is none.
+// leaderElection returns the settings of leader election with their defaults; nil if it is off.
 func (c *Config) leaderElection() *LeaderElectionConfig {
 	var e LeaderElectionConfig
 	switch {
@@ -137,7 +128,7 @@ func (c *Config) leaderElection() *LeaderElectionConfig {
 	return &e
 }
 
-// targets returns the targets of all clusters that have none of their own, with their defaults filled in.
+// targets returns the targets of all clusters without targets of their own, with their defaults filled in.
 func (c *Config) targets() []TargetConfig { return withDefaults(c.Targets) }
 
 // targetsOf returns the targets of a cluster, with their defaults filled in.
@@ -175,16 +166,6 @@ func (t TargetConfig) withDefaults() TargetConfig {
 		}
 	}
 	return t
-}
-
-// tools are the known tools by their names in a configuration, with their commands and the vendors of their GPUs.
-var tools = map[string]struct {
-	command command.Tool
-	vendor  gpu.Vendor
-}{
-	ToolNvidiaSMI: {command.NvidiaSMI, gpu.NVIDIA},
-	ToolROCmSMI:   {command.ROCmSMI, gpu.AMD},
-	ToolAMDSMI:    {command.AMDSMI, gpu.AMD},
 }
 
 // Warnings returns what is allowed but risky. It is logged once at the start.

@@ -103,12 +103,9 @@ func (c *cluster) readOnce(ctx context.Context, name string, p *plan) []NodeRead
 	var reads []NodeRead
 	for i := range p.jobs {
 		j := &p.jobs[i]
-		r := n.reader(j)
-		r.runner.Use(j.in, j.instance)
 		bounded, cancel := context.WithTimeout(ctx, c.timeout)
-		read, err := r.read(bounded, n.host(p))
+		read, err := n.reader(j).read(bounded, j.in, n.host(p))
 		cancel()
-		r.runner.Release()
 		reads = append(reads, NodeRead{Host: n.host(p), Tool: j.target.Tool, Node: read, Err: err})
 	}
 	return reads

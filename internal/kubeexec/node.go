@@ -102,9 +102,9 @@ func (n *node) run(ctx context.Context) {
 			last = c.now()
 			continue
 		}
-		began := c.now()
-		c.skipped.Add(max(0, int64((began.Sub(last)+c.interval/2)/c.interval)-1))
-		last = began
+		start := c.now()
+		c.skipped.Add(max(0, int64((start.Sub(last)+c.interval/2)/c.interval)-1))
+		last = start
 		for i := range p.jobs {
 			n.read(ctx, p, &p.jobs[i])
 		}
@@ -138,32 +138,28 @@ func (n *node) failures() int {
 // read reads one vendor's GPUs and passes them on.
 func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
-	r := n.reader(j)
-	r.runner.Use(j.in, j.instance)
-	defer r.runner.Release()
-
-	began := c.now()
+	start := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := r.read(bounded, n.host(p))
+	read, err := n.reader(j).read(bounded, j.in, n.host(p))
 	if ctx.Err() != nil {
 		return // an interrupted read says nothing
 	}
 	if err != nil {
-		read = n.unread(p, j.vendor(), began)
+		read = n.unread(p, j.vendor(), start)
 	} else {
 		n.remember(read)
 	}
 	if errors.As(err, new(*fault)) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
-	c.noteTool(instance{j.target.Tool, j.instance}, lacksTool(read, err))
-	n.note(j.vendor(), began, read, err)
+	c.noteTool(instance{j.target.Tool, j.in.ID}, lacksTool(read, err))
+	n.note(j.vendor(), start, read, err)
 	n.errs[j.vendor()] = err
 	c.sink(ctx, c.name, read, err)
 }
 
-func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err error) {
+func (n *node) note(vendor gpu.Vendor, start time.Time, read *gpu.Node, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.stats[vendor]
@@ -171,7 +167,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err erro
 		s = &NodeStats{Node: n.name, Vendor: vendor}
 		n.stats[vendor] = s
 	}
-	s.note(began, n.cluster.now().Sub(began), read, err)
+	s.note(start, n.cluster.now().Sub(start), read, err)
 }
 
 // reader returns the reader of a job, made at first use.
@@ -179,19 +175,12 @@ func (n *node) reader(j *job) *reader {
 	key := j.reader()
 	r := n.readers[key]
 	if r == nil {
-		c := n.cluster
-		r = newReader(throttledExecutor{c.executor, c.pauseIfAsked}, tools[j.target.Tool].command, c.now)
-		if c.view != nil {
-			r.attribute(attribution.NewRemote(c.view, c.interval), c.now)
+		var users *attribution.Attributor
+		if c := n.cluster; c.view != nil {
+			users = attribution.NewRemote(c.view, c.interval)
 		}
+		r = newReader(n.cluster, j.target, users)
 		n.readers[key] = r
-	}
-	if r.source == nil || r.instance != j.instance {
-		r.renew(j, n.cluster.want)
-		r.instance = j.instance
-	}
-	if r.processes != nil {
-		r.processes.hostPID = j.hostPID
 	}
 	return r
 }
@@ -199,7 +188,7 @@ func (n *node) reader(j *job) *reader {
 // close releases the readers after the last read.
 func (n *node) close() {
 	for _, r := range n.readers {
-		_ = r.Close() // tools hold nothing between reads
+		_ = r.source.Close() // tools hold nothing between reads
 	}
 }
 

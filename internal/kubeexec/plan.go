@@ -17,10 +17,8 @@ import (
 
 // job is the container in which one vendor's GPUs of a node are read.
 type job struct {
-	target   *TargetConfig
-	in       exec.Container
-	instance string // the id of the container's instance; another one is another container under the same name
-	hostPID  bool   // the container sees the machine's processes
+	target *TargetConfig
+	in     exec.Container
 }
 
 func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
@@ -74,7 +72,7 @@ type candidate struct {
 	pod    *driverPod
 	where  *container
 	err    error // why it cannot be read
-	// toolless: the tool was not found in it. It is read all the same where there is no other: the tool may come.
+	// toolless: the tool was not found in it. It is still read if there is no other: the tool may appear.
 	toolless bool
 }
 
@@ -118,9 +116,9 @@ func (s *state) plan() map[string]*plan {
 			p.unread = append(p.unread, unread{u.node, u.vendor, c.err})
 			continue
 		}
-		p.jobs = append(p.jobs, job{
-			target: c.target, in: exec.Container{Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name}, instance: c.where.id, hostPID: c.pod.hostPID,
-		})
+		p.jobs = append(p.jobs, job{target: c.target, in: exec.Container{
+			Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name, ID: c.where.id, HostPID: c.pod.hostPID,
+		}})
 	}
 	for name, node := range s.nodes {
 		for _, vendor := range s.vendors() {
@@ -137,8 +135,8 @@ func (s *state) plan() map[string]*plan {
 	return plans
 }
 
-// before orders the pods of a node by preference: a readable one, then one in which the tool is not known to be missing, then that of the
-// earlier target, then the younger one.
+// before orders the pods of a node by preference: a readable one, then one in which the tool is not known to be missing, then the pod of
+// the earlier target, then the younger one.
 func (c *candidate) before(other *candidate) bool {
 	if readable := c.err == nil; readable != (other.err == nil) {
 		return readable

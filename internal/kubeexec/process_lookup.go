@@ -23,21 +23,20 @@ const (
 // processLookup describes the processes of one node: when they were started, and their control groups. It runs one exec for
 // the processes that are new, were absent for a read, have changed their name, or were last looked up a while ago.
 type processLookup struct {
-	runner  *exec.Runner // runs in the container that is read
-	hostPID bool         // the container's pod shares the machine's PID namespace
-	now     func() time.Time
-	read    uint64 // number of this read
-	known   map[int64]*knownProcess
-	boot    time.Time
-	// instance is the container whose table was read last. Another one may see the table of another machine.
-	instance string
+	runner *exec.Runner // runs in the container that is read
+	now    func() time.Time
+	read   uint64 // number of this read
+	known  map[int64]*knownProcess
+	boot   time.Time
+	// container is the ID of the container whose table was read last. Another one may see the table of another machine.
+	container string
 }
 
 type knownProcess struct {
 	name   string // as the tool prints it
 	read   uint64 // number of the last read that had it
 	looked time.Time
-	// What was found; empty where the machine does not know the process.
+	// What was found; empty if the machine does not know the process.
 	created time.Time
 	command string
 	cgroup  string
@@ -52,8 +51,8 @@ var errPIDNamespace = errors.New("the pod does not share the machine's PID names
 
 // Describe implements pipeline.Describer.
 func (l *processLookup) Describe(ctx context.Context, node *gpu.Node) {
-	if l.instance != l.runner.Instance() {
-		l.instance, l.boot = l.runner.Instance(), time.Time{}
+	if id := l.runner.Container().ID; l.container != id {
+		l.container, l.boot = id, time.Time{}
 		clear(l.known)
 	}
 	l.read++
@@ -107,7 +106,7 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 // lookUp reads the machine's process table by one exec.
 func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
 	in := l.runner.Container()
-	if !l.hostPID {
+	if !in.HostPID {
 		return fmt.Errorf("kubernetes_exec: %s: %w", in, errPIDNamespace)
 	}
 	if len(pids) == 0 {

@@ -56,7 +56,7 @@ type fixture struct {
 	users   *attribution.Attributor
 	machine *exectest.Machine
 	runner  *exec.Runner
-	job     job
+	in      exec.Container
 	time    time.Time
 }
 
@@ -64,7 +64,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
 		machine: &exectest.Machine{Table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
-		job:     job{in: inDriver, instance: "first", hostPID: true},
+		in:      inDriver,
 		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	f.runner = runnerIn(f.machine.Box())
@@ -83,12 +83,11 @@ func runnerIn(b exectest.Box) *exec.Runner {
 	return exec.NewRunner(&direct{boxes: map[string]exectest.Box{inDriver.Pod: b}}, command.NvidiaSMI, time.Now)
 }
 
-var inDriver = exec.Container{Namespace: defaultNamespace, Pod: "driver-n1", Name: driverContainer}
+var inDriver = exec.Container{Namespace: defaultNamespace, Pod: "driver-n1", Name: driverContainer, ID: "first", HostPID: true}
 
 // describe does what the job's reader does with a node.
 func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
-	f.runner.Use(f.job.in, f.job.instance)
-	f.hostPID = f.job.hostPID
+	f.runner.Use(f.in)
 	f.processLookup.runner = f.runner
 	f.Describe(ctx, node)
 	f.users.Describe(ctx, node)
@@ -137,8 +136,8 @@ func TestProcessesLookups(t *testing.T) {
 		{"a while later", func() { f.time = f.time.Add(lookupKeep) }, procs(42), "0 42"},
 		{"none", nil, procs(), ""},
 		{"not a process id", nil, procs(0, -1, exec.MaxPID+1), ""},
-		{"another container", func() { f.job.instance = "second" }, procs(42), "1 42"},
-		{"another one with the same process", func() { f.job.instance = "third" }, procs(42), "1 42"},
+		{"another container", func() { f.in.ID = "second" }, procs(42), "1 42"},
+		{"another one with the same process", func() { f.in.ID = "third" }, procs(42), "1 42"},
 	}
 	asked := 0
 	for _, step := range steps {
@@ -177,7 +176,7 @@ func TestProcessesUnreadable(t *testing.T) {
 		change func(f *fixture)
 		want   string
 	}{
-		{"the pod has PIDs of its own", func(f *fixture) { f.job.hostPID = false }, "hostPID: true"},
+		{"the pod has PIDs of its own", func(f *fixture) { f.in.HostPID = false }, "hostPID: true"},
 		{"… though it does not look so", func(f *fixture) { f.machine.Private = true }, "hostPID: true"},
 		{"no sh", func(f *fixture) {
 			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {

@@ -5,15 +5,10 @@ package kubeexec
 
 import (
 	"context"
-	"time"
 
-	"github.com/otelgpu/gpureceiver/internal/amdsmi"
-	"github.com/otelgpu/gpureceiver/internal/amdsmi/rocmsmi"
 	"github.com/otelgpu/gpureceiver/internal/attribution"
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec"
-	"github.com/otelgpu/gpureceiver/internal/nvidiasmi"
 	"github.com/otelgpu/gpureceiver/internal/pipeline"
 )
 
@@ -22,67 +17,44 @@ type readerKey struct{ tool, query string }
 
 func (j *job) reader() readerKey { return readerKey{tool: j.target.Tool, query: j.target.Query} }
 
-// reader reads a node's GPUs by one tool. It is the source of its own pipeline.Reader.
+// reader reads a node's GPUs by one tool: it runs the tool in a container, and completes the node that the tool's source makes of the text.
 type reader struct {
-	runner    *exec.Runner
-	source    gpu.Source     // the tool's
-	instance  string         // the container instance that was read last
-	processes *processLookup // nil where processes are not attributed
-	pipeline  pipeline.Reader
+	runner   *exec.Runner
+	source   toolSource
+	pipeline pipeline.Reader
 }
 
-func newReader(executor exec.Executor, tool command.Tool, now func() time.Time) *reader {
-	r := &reader{runner: exec.NewRunner(executor, tool, now)}
-	r.pipeline.Source = r
-	return r
-}
-
-// attribute has processes looked up and attributed to containers.
-func (r *reader) attribute(users *attribution.Attributor, now func() time.Time) {
-	r.processes = newProcessLookup(r.runner, now)
-	r.pipeline.Processes, r.pipeline.Attributor = r.processes, users
-}
-
-// renew prepares the reader for another container, whose tool and driver may differ. The GPUs are the same.
-func (r *reader) renew(j *job, want gpu.Group) {
-	if source, ok := r.source.(interface{ Reset() }); ok {
-		source.Reset()
-		return
+// newReader returns a reader of the GPUs of one node. users attributes their processes to containers; if it is nil, processes are not looked up.
+func newReader(c *cluster, target *TargetConfig, users *attribution.Attributor) *reader {
+	tool := tools[target.Tool]
+	runner := exec.NewRunner(throttledExecutor{c.executor, c.pauseIfAsked}, tool.command, c.now)
+	source := tool.source(target, runner, c.want)
+	completed := pipeline.Reader{Source: source}
+	if users != nil {
+		completed.Processes, completed.Attributor = newProcessLookup(runner, c.now), users
 	}
-	switch j.target.Tool {
-	case ToolROCmSMI:
-		r.source = rocmsmi.New(&rocmsmi.Config{}, r.runner, want)
-	case ToolAMDSMI:
-		r.source = amdsmi.New(&amdsmi.Config{}, r.runner, want)
-	default:
-		r.source = nvidiasmi.New(nvidiasmi.Config{Query: j.target.Query}, r.runner, want)
-	}
+	return &reader{runner: runner, source: source, pipeline: completed}
 }
 
-// read reads the GPUs and their users. A panic becomes an error of this node: see fault.
-func (r *reader) read(ctx context.Context, host gpu.Host) (read *gpu.Node, err error) {
+// read reads the GPUs and their users in a container. Without the tool and without known GPUs there is no result, and the node is read less
+// often. A panic becomes an error of this node: see fault.
+func (r *reader) read(ctx context.Context, in exec.Container, host gpu.Host) (read *gpu.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = newFault(cause, host.NodeName, r.runner.Container())
+			err = newFault(cause, host.NodeName, in)
 		}
 	}()
-	return r.pipeline.Read(ctx, host)
-}
-
-// Read implements gpu.Source. Without the tool and without known GPUs there is no result, and the node is read less often.
-func (r *reader) Read(ctx context.Context) (*gpu.Node, error) {
-	read, err := r.source.Read(ctx)
-	if err != nil {
-		return nil, err
+	if r.runner.Container().ID != in.ID {
+		r.source.Reset()
 	}
-	if len(read.Devices) == 0 && read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing {
+	r.runner.Use(in)
+	defer r.runner.Release()
+	read, err = r.pipeline.Read(ctx, host)
+	if err == nil && len(read.Devices) == 0 && read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing {
 		return nil, read.Failure
 	}
-	return read, nil
+	return read, err
 }
-
-// Close implements gpu.Source.
-func (r *reader) Close() error { return r.source.Close() }
 
 // throttledExecutor passes the error of every exec to failed. An exec that fails may be a part of a read that succeeds, whose
 // error becomes a problem of the node only.

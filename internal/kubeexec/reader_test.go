@@ -119,12 +119,12 @@ func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	c, _, s, _ := bare(1, 0)
 	m := &exectest.Machine{UUID: "GPU-1", Processes: []string{"41, GPU-1, 100 MiB, python3\n"}}
 	c.executor = busy{&direct{boxes: map[string]exectest.Box{"n1": m.Box()}}}
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := time.Now()
 	c.now = func() time.Time { return now }
 	p := planOf(c, "n1", "first")
-	p.jobs[0].hostPID = true
+	p.jobs[0].in.HostPID = true
 	n := newNode(c, "n1", p)
-	n.reader(&p.jobs[0]).attribute(attribution.NewRemote(nil, interval), time.Now)
+	n.readers[p.jobs[0].reader()] = newReader(c, p.jobs[0].target, attribution.NewRemote(nil, interval))
 	n.read(t.Context(), p, &p.jobs[0])
 
 	_, _, node, err := s.of("c/n1")

@@ -3,15 +3,15 @@
 
 package nvidiasmi
 
-// advice is what messages tell people to do, for the operating system of the machine whose GPUs are read.
+// advice is what messages tell users to do, for the operating system of the machine whose GPUs are read.
 type advice struct {
-	seeLog     string // where the driver reports what happens to a GPU
+	seeLog     string // the log to which the driver reports what happens to a GPU
 	driver     string // the driver is not loaded
 	library    string // the driver's library is missing
-	permission string // a right is missing
+	permission string // a permission is missing
 	noGPU      string // the driver has no GPU
 	initialise string // the library does not initialise
-	refused    string // a quantity is refused for lack of a right
+	refused    string // a quantity is refused for lack of a permission
 }
 
 // adviceFor returns the advice for an operating system as runtime.GOOS names it. All but Windows are taken for Linux: no other has the

@@ -11,10 +11,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 )
 
-// brokenXML is what is known about a tool whose -q -x breaks off, as that of driver 535 does on some libraries. Its tables may
-// work all the same.
+// brokenXML is what is known about a tool whose -q -x breaks off, as driver 535 does on some libraries. Its tables may still work.
 type brokenXML struct {
-	err   error           // how -q -x broke off when it was last run; nil where it did not
+	err   error           // how -q -x broke off when it was last run; nil if it did not
 	retry backoff.Backoff // spaces out the attempts while the table replaces it
 }
 
@@ -26,7 +25,7 @@ func (b *brokenXML) failed(err error, now time.Time) {
 	b.retry.Failed(now, retryPolicy)
 }
 
-// breaks returns how the tool broke off, or nil where it did not: it listed the GPUs, or said why it cannot.
+// breaks returns how the tool broke off, or nil if it did not: it listed the GPUs, or said why it cannot.
 func breaks(out *output, err error) error {
 	var f *failure
 	switch {

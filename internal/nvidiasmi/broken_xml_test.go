@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Where -q -x breaks off and the table works, the table is read, and one problem says so. -q -x is tried again with a back-off.
+// If -q -x breaks off and the table works, the table is read, and one problem says so. -q -x is tried again with a back-off.
 func TestBrokenXML(t *testing.T) {
 	xml := minorsXML("1", "0")
 	for name, broken := range map[string]answer{
@@ -88,7 +88,7 @@ func count(node *gpu.Node, what string) (n int) {
 	return n
 }
 
-// Where neither query lists a GPU, the reason is that of -q -x, and each read tries both.
+// If neither query lists a GPU, the reason comes from -q -x, and each read tries both.
 func TestXMLAndTableBreak(t *testing.T) {
 	f := tableTool(t, allNames())
 	c := newClock()

@@ -47,7 +47,7 @@ func nvidiaSMI(gpus []int, args ...string) command.Command {
 	return command.Command{Tool: command.NvidiaSMI, Args: args}
 }
 
-// appColumns begin with a number, so that no row looks like a message, and end with the only text.
+// appColumns start with a number, so that no row looks like a message, and end with the only text.
 func appColumns() []string { return []string{"pid", "gpu_uuid", "used_memory", "process_name"} }
 
 func rowColumns() []string {
@@ -95,7 +95,7 @@ func (b *batch) run(ctx context.Context, runner command.Runner) results {
 type results struct {
 	asked   []purpose
 	results []command.Result
-	err     error // why there is no result of the others
+	err     error // why the results of the other commands are missing
 }
 
 // of returns the result of the command with a purpose, or nil. asked reports whether the batch has such a command.
@@ -110,7 +110,7 @@ func (r *results) of(p purpose) (result *command.Result, asked bool) {
 }
 
 var (
-	// errEndsEarly is reported where the tool did not print its output to the end.
+	// errEndsEarly is reported if the tool did not print its output to the end.
 	errEndsEarly = errors.New("the output ends early")
 	errNoResult  = errors.New("nvidia-smi: the runner returned no result")
 )

@@ -11,11 +11,11 @@ import (
 
 // The values of Config.Query.
 const (
-	// QueryFull runs -q -x, pmon, and -L where the layout of GPUs and MIG devices has changed.
+	// QueryFull runs -q -x, pmon, and -L if the layout of GPUs and MIG devices has changed.
 	QueryFull = "full"
-	// QueryFast runs --query-gpu, --query-compute-apps and pmon, and --query-remapped-rows where --query-gpu has no remapped rows. It
-	// runs -q -x once for new GPUs, to learn the numbers of their device nodes. It has no temperature limits, no PCIe replays, and no
-	// graphics processes where pmon has none. A node on which MIG is enabled is read in full all the same.
+	// QueryFast runs --query-gpu, --query-compute-apps and pmon, and --query-remapped-rows if --query-gpu has no remapped rows. It runs -q
+	// -x once for new GPUs, to learn the numbers of their device nodes. It has no temperature limits, no PCIe replays, and no graphics
+	// processes if pmon does not list them. A node on which MIG is enabled is still read in full.
 	QueryFast = "fast"
 )
 

@@ -20,7 +20,7 @@ import (
 func TestCutOutput(t *testing.T) {
 	fast := func(t *testing.T) *tool {
 		f := tableTool(t, allNames())
-		// Calls that list the same process print the same values, so that one can stand in for the other.
+		// Calls that list the same process print the same values, so that one can replace the other.
 		f.apps = answer{stdout: "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n100, GPU-a, 498 MiB, python3\n101, GPU-b, 30 MiB, tool\n"}
 		return f
 	}
@@ -86,7 +86,7 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// noOther fails the test where a node has a value that differs from the one in the whole output. Nothing but absent values is allowed.
+// noOther fails the test if a node has a value that differs from the one in the whole output. Only absent values are allowed.
 func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
 	t.Helper()
 	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {

@@ -32,9 +32,9 @@ type deviceList struct {
 // known reports whether the list was read.
 func (l *deviceList) known() bool { return l.index != nil }
 
-// take takes the list from the outputs of -L and of the table of identities, which may be nil, for a listing. It returns
-// false and keeps what it had where -L does not list all that there is, as MIG devices are identified by their order, or
-// lists nothing although there are GPUs.
+// take takes the list from the outputs of -L and of the table of identities, which may be nil, for a listing. It returns false and keeps
+// the last list if -L does not list everything, because MIG devices are identified by their order, or lists nothing although there are
+// GPUs.
 func (l *deviceList) take(listing *parse.Listing, list, identities *command.Result, now time.Time) bool {
 	lines, whole := list.Lines()
 	if !whole {
@@ -61,8 +61,7 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 	return true
 }
 
-// refresh reads the list again where the layout has changed. A failure is a problem and no failure of the read: the GPUs were
-// read.
+// refresh reads the list again if the layout has changed. A failure is a problem and not a failure of the read: the GPUs were read.
 func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []int, out *output, now time.Time) {
 	layout, mig := layoutOf(out.listing)
 	expired := mig && now.Sub(l.read) >= deviceListAge
@@ -88,9 +87,9 @@ func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []
 	out.problem(gpu.ProblemQuantity, "", "MIG devices", fmt.Errorf("nvidia-smi -L: the UUIDs of MIG devices and the indices of GPUs are unknown: %w", err))
 }
 
-// migDevice returns the list's entry for the i-th MIG device of a GPU. -L counts MIG devices, while the index in XML, which is
-// NVML's, may omit numbers; both are in NVML's order. Where the two list different numbers of devices, the order does not
-// identify them: a device is then the one that had the same instances before.
+// migDevice returns the list's entry for the i-th MIG device of a GPU. -L counts MIG devices, while the index in XML, which is NVML's, may
+// omit numbers; both are in NVML's order. If the two list different numbers of devices, the order does not identify them: a device is then
+// the one that had the same instances before.
 func (l *deviceList) migDevice(g *parse.GPU, i int, before []gpu.Device) parse.ListedMIGDevice {
 	listed := l.mig[g.Device.ID]
 	switch m := &g.MIGDevices[i]; {

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// XML has no index. Where the tool omits a GPU without a message, the place in the listing is not the index that pmon prints.
+// XML has no index. If the tool omits a GPU without a message, the place in the listing is not the index that pmon prints.
 func TestIndexIsThatOfTheList(t *testing.T) {
 	f := h100Tool(t)
 	f.list.stdout = strings.Replace(f.list.stdout, "GPU 1:", "GPU 2:", 1)

@@ -18,9 +18,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// deviceMinors are the numbers of the GPUs' device nodes, /dev/nvidia<minor>, by which allocations name a GPU. They are no
-// indices: the kernel driver numbers GPUs in the order in which it finds them, the tool by PCI address. A table of GPUs does
-// not have them, so the fast query runs -q -x where the number of a GPU is not known.
+// deviceMinors are the numbers of the GPUs' device nodes, /dev/nvidia<minor>, by which allocations name a GPU. They are not indices: the
+// kernel driver numbers GPUs in the order in which it finds them, the tool by PCI address. A table of GPUs does not have them, so the fast
+// query runs -q -x if the number of a GPU is unknown.
 type deviceMinors struct {
 	driver string // the version from which the numbers are
 	// byGPU has the GPUs whose numbers were read. A GPU without a number has no device node, as on Windows.
@@ -29,8 +29,8 @@ type deviceMinors struct {
 	err   error // why the last query did not return all numbers
 }
 
-// follow forgets numbers that do not hold any more: those of another driver version, and those of GPUs that the driver has
-// lost, which may get others when they come back.
+// follow forgets outdated numbers: the numbers of another driver version, and the numbers of GPUs that the driver has lost, which may get
+// others when they come back.
 func (m *deviceMinors) follow(listing *parse.Listing) {
 	if listing.DriverVersion != "" && listing.DriverVersion != m.driver {
 		*m = deviceMinors{driver: listing.DriverVersion}
@@ -114,8 +114,8 @@ func (m *deviceMinors) query(ctx context.Context, runner command.Runner, gpus []
 	return mig, nil
 }
 
-// name returns the name of a GPU's device node. It is empty where the number is not known, or the GPU has no device node, as on
-// Windows: a name made of the index may be that of another GPU's node.
+// name returns the name of a GPU's device node. It is empty if the number is unknown, or the GPU has no device node, as on Windows: a name
+// made of the index may be the name of another GPU's node.
 func (m *deviceMinors) name(g *parse.GPU) string {
 	if n, ok := g.Minor.Or(m.byGPU[minorKey(&g.Device)]).Get(); ok {
 		return "nvidia" + strconv.FormatInt(n, 10)

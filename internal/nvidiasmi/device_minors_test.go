@@ -126,7 +126,7 @@ func TestMinorNumbersOutliveACutOutput(t *testing.T) {
 	assert.Equal(t, 1, f.asked("xml"))
 }
 
-// Until the numbers are known the GPUs have no name, as one made of the index would be that of another GPU. All else is read, and the
+// Until the numbers are known the GPUs have no name, because one made of the index would be another GPU's. Everything else is read, and the
 // query is repeated with a back-off.
 func TestUnknownMinorNumbers(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -18,24 +18,24 @@ type failure struct {
 	error // what failed, why, and what to do
 
 	reason gpu.FailureReason
-	// fault is what is wrong with the known GPUs; absent where the failure says nothing about them.
+	// fault is what is wrong with the known GPUs; absent if the failure says nothing about them.
 	fault gpu.Opt[gpu.FaultType]
-	// lasting is true where the failure does not pass quickly: attempts are spaced out where no GPU is known.
+	// lasting is true if the failure does not pass quickly: attempts are spaced out if no GPU is known.
 	lasting bool
-	// toolMissing is true where attempts are spaced out although GPUs are known.
+	// toolMissing is true if attempts are spaced out although GPUs are known.
 	toolMissing bool
-	// driverAway is true where the driver or its GPUs are away, so that its counters start again when they come back.
+	// driverAway is true if the driver or its GPUs are away, so that its counters start again when they come back.
 	driverAway bool
-	// breaks is true where the tool broke off or refused the call, so that another call may work.
+	// breaks is true if the tool broke off or refused the call, so that another call may work.
 	breaks bool
-	// mute is true where nothing was said about the machine: a read that knows no GPU then has no node.
+	// mute is true if nothing was said about the machine: a read that knows no GPU then has no node.
 	mute bool
-	// answered is true where the driver answered that it has no GPU: the machine was read.
+	// answered is true if the driver answered that it has no GPU: the machine was read.
 	answered bool
 }
 
 // runError converts the error of a Runner. It returns a failure unless the machine could not be reached. A tool that does not end is a
-// failure of the source: it may need longer than the timeout, and if the driver hangs, the tool does not tell which GPU does.
+// failure of the source: it may need longer than the timeout, and if the driver hangs, the tool does not show which GPU hangs.
 func runError(err error) error {
 	switch {
 	case errors.Is(err, command.ErrNotFound):

@@ -146,7 +146,7 @@ func TestBackOff(t *testing.T) {
 	assert.Len(t, f.batches, n+2, "the back-off starts again")
 }
 
-// failureOf returns why a node could not be read; NumFailureReasons where it was read.
+// failureOf returns why a node could not be read; NumFailureReasons if it was read.
 func failureOf(node *gpu.Node) gpu.FailureReason {
 	if node.Failure == nil {
 		return gpu.NumFailureReasons
@@ -154,7 +154,7 @@ func failureOf(node *gpu.Node) gpu.FailureReason {
 	return node.Failure.Reason
 }
 
-// In fast, too, a read without a whole GPU is none.
+// A fast read without a complete GPU fails, too.
 func TestFastQueryFails(t *testing.T) {
 	f := tableTool(t, allNames())
 	r := newReader(t, QueryFast, f, newClock())

@@ -29,14 +29,13 @@ type fields struct {
 	basic   bool // names are the basic fields
 	useless bool // the version refuses even the basic fields: read in full
 
-	// helpErr is why the help listed no field. The basic fields then stand in for those that it will list.
+	// helpErr is why the help listed no field. The basic fields then replace the fields that it will list.
 	helpErr error
 	retry   backoff.Backoff
 }
 
-// learn queries the fields of the installed version where they are not known. A help text that lists nothing, because the
-// driver's library is missing for example, or that was cut off, says nothing about the version. A version that does not have
-// the switch has the basic fields.
+// learn queries the fields of the installed version if they are unknown. A help text that lists nothing, for example because the driver's
+// library is missing, or that was cut off, says nothing about the version. A version that does not have the switch has the basic fields.
 func (f *fields) learn(ctx context.Context, runner command.Runner, want gpu.Group, now time.Time) error {
 	known := f.names != nil
 	if known && (f.helpErr == nil || !f.retry.Due(now)) {
@@ -71,7 +70,7 @@ func (f *fields) learn(ctx context.Context, runner command.Runner, want gpu.Grou
 	return nil
 }
 
-// exhausted reports whether there is no field to query. Where the help listed nothing that lasts until it is queried again.
+// exhausted reports whether there is no field to query. If the help listed nothing, this lasts until it is queried again.
 func (f *fields) exhausted(now time.Time) bool {
 	return f.useless && (f.helpErr == nil || !f.retry.Due(now))
 }
@@ -113,8 +112,8 @@ func (f *fields) follow(driver string) {
 	}
 }
 
-// chooseFields returns the wanted fields that the tool advertises, in the advertised spelling. Where it advertises none it
-// returns the basic fields.
+// chooseFields returns the wanted fields that the tool advertises, in the advertised spelling. If it advertises no field it returns the
+// basic fields.
 func chooseFields(want gpu.Group, advertised map[string]bool) fields {
 	f := fields{basic: len(advertised) == 0}
 	for _, field := range parse.Fields() {

@@ -170,7 +170,7 @@ func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
 	}
 }
 
-// Each group has its own columns in addition to those of the identity.
+// Each group has its own columns in addition to the columns of the identity.
 func TestColumnsOfEachGroup(t *testing.T) {
 	always := chooseFields(0, everyName()).names
 	assert.Equal(t, []string{

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fullOrTable runs -q -x, and the table where -q -x breaks off. fast reports which of them the output is from.
+// fullOrTable runs -q -x, and the table if -q -x breaks off. fast reports which of them the output is from.
 func (q *queries) fullOrTable(ctx context.Context, now time.Time) (out *output, fast bool, err error) {
 	tableFails := q.fields.exhausted(now)
 	if !tableFails && q.xml.replaced(now) {
@@ -44,7 +44,7 @@ func (q *queries) fullOrTable(ctx context.Context, now time.Time) (out *output, 
 	return out, false, err
 }
 
-// instead adds the problem that the output of a table replaces that of -q -x.
+// instead adds the problem that the output of a table replaces the output of -q -x.
 func (q *queries) instead(out *output) *output {
 	if out != nil && out.listing != nil {
 		out.migUnread = true

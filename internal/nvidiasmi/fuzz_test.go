@@ -43,7 +43,7 @@ func (p *printing) Run(_ context.Context, commands ...command.Command) ([]comman
 	return results, nil
 }
 
-// Whatever the tool prints, or a malicious pod in its place: nothing panics, which would end the reads of all nodes, and what is
+// For any output of the tool, or of a malicious pod that replaces it: nothing panics, which would end the reads of all nodes, and what is
 // sent is valid text and numbers.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"xml", "csv", "list", "pmon"} {

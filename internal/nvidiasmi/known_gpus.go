@@ -17,14 +17,14 @@ import (
 type knownGPUs struct {
 	inventory inventory.Inventory[gpuState]
 	driver    string // the version that was last seen
-	// reloaded is true where the driver was away or replaced since the last listing. epoch counts how often it came back.
+	// reloaded is true if the driver was away or replaced since the last listing. epoch counts how often it came back.
 	reloaded bool
 	epoch    uint64
 }
 
 type knownGPU = inventory.Known[gpuState]
 
-// gpuState is what is kept about a known GPU besides its identity.
+// gpuState is what is kept about a known GPU in addition to its identity.
 type gpuState struct {
 	driver     string // the version with which it was last seen
 	epoch      uint64 // counts how often it came back
@@ -32,7 +32,7 @@ type gpuState struct {
 	answered   bool   // it had a reading
 }
 
-// begin prepares for a listing by a driver version, which is empty where it was not printed.
+// begin prepares for a listing by a driver version, which is empty if it was not printed.
 func (m *knownGPUs) begin(now time.Time, driver string) {
 	m.inventory.KeepDisplaced = true // GPUs get other addresses when one of them is removed, as their order determines the address
 	m.inventory.Begin(now)
@@ -111,8 +111,8 @@ func (m *knownGPUs) record(k *knownGPU, devices []gpu.Device, g *parse.GPU) {
 	}
 }
 
-// unreachable returns the GPU for which the driver returned no device handle. It returns nil where nothing identifies it, and
-// false where the listing has more about it.
+// unreachable returns the GPU for which the driver returned no device handle. It returns nil if nothing identifies it, and false if the
+// listing has more about it.
 func (m *knownGPUs) unreachable(u parse.Unreachable) (k *knownGPU, unlisted bool) {
 	k = m.inventory.Find("", u.PCI)
 	if k == nil && u.PCI == "" {

@@ -144,7 +144,8 @@ func TestUnreadableRow(t *testing.T) {
 	assert.Equal(t, [gpu.NumPresences]gpu.Opt[int64]{}, presence(node))
 }
 
-// While one GPU is off the bus the others have other indices: a GPU that was known by its index only is none of those that are back.
+// While one GPU is off the bus the others have other indices: a GPU that was known only by its index does not match any of the GPUs that
+// are back.
 func TestPlaceholderByIndexEnds(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())

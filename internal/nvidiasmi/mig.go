@@ -66,7 +66,7 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 	return devices
 }
 
-// migID returns the UUID of a MIG device, or its place on its GPU where no UUID is known, or "".
+// migID returns the UUID of a MIG device, or its place on its GPU if the UUID is unknown, or "".
 func migID(parent *gpu.Device, m *parse.MIGDevice, listed parse.ListedMIGDevice) string {
 	if strings.HasPrefix(m.UUID, "MIG-") && !strings.HasPrefix(m.UUID, "MIG-GPU-") {
 		return m.UUID
@@ -82,8 +82,7 @@ func migID(parent *gpu.Device, m *parse.MIGDevice, listed parse.ListedMIGDevice)
 	return fmt.Sprintf("%s/%d/%d", parent.ID, gi, ci)
 }
 
-// migName returns the name of a MIG device, which is its place on its GPU: nvidia0/gi3/ci0. It is empty where the GPU has no
-// name.
+// migName returns the name of a MIG device, which is its place on its GPU: nvidia0/gi3/ci0. It is empty if the GPU has no name.
 func migName(parent string, m *parse.MIGDevice) string {
 	if parent == "" {
 		return ""

@@ -56,7 +56,7 @@ func TestMIGDeviceOfAGPUThatNeedsAReset(t *testing.T) {
 	assert.Equal(t, []gpu.FaultType{gpu.FaultResetRequired}, faults(deviceOf(t, node, migBig)))
 }
 
-// MIG is disabled on a GPU when it begins to fail: its processes are its own, and it has no MIG device.
+// MIG is disabled on a GPU when it starts to fail: its processes are its own, and it has no MIG device.
 func TestMIGIsDisabledOnAFailedGPU(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())

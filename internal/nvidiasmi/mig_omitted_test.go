@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// nvidia-smi -q -x omits a MIG device where one of its values cannot be read. The order of -L then does not identify the others.
+// nvidia-smi -q -x omits a MIG device if one of its values cannot be read. The order of -L then does not identify the others.
 func TestOmittedMIGDevice(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<index>1</index>", "<index>2</index>", 1)

@@ -146,7 +146,7 @@ func TestMIGDeviceWithoutAnyIdentity(t *testing.T) {
 	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" has neither")
 }
 
-// The name of a MIG device is made of its instances where both are known, else of its index.
+// The name of a MIG device is made of its instances if both are known, else of its index.
 func TestMIGDeviceWithoutComputeInstance(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<compute_instance_id>0</compute_instance_id>", "<compute_instance_id>N/A</compute_instance_id>", 1)
@@ -182,7 +182,7 @@ func TestAllMIGNeedsNoPmon(t *testing.T) {
 	assert.Equal(t, []string{"xml"}, f.batches[1])
 }
 
-// Where the processes of the GPU could not be read, those of its MIG devices were not read either.
+// If the processes of the GPU could not be read, the processes of its MIG devices were not read either.
 func TestProcessesUnreadOnMIGDevices(t *testing.T) {
 	f := migTool(t)
 	assert.False(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)

@@ -80,7 +80,7 @@ func addCorruptInfoROM(n *gpu.Node, out *output) {
 	}
 }
 
-// failedNode returns the node of a read that listed no GPU: the known GPUs with the fault, or unread where there is none.
+// failedNode returns the node of a read that listed no GPU: the known GPUs with the fault, or unread if there is no fault.
 func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 	n := &gpu.Node{Vendor: gpu.NVIDIA, Time: now, Problems: []gpu.Problem{{Kind: gpu.ProblemSource, What: "nvidia-smi", Err: f.error}}}
 	if !f.answered {
@@ -142,8 +142,8 @@ func addUnlisted(n *gpu.Node, absent []*knownGPU, unidentified []parse.Unreachab
 	return unidentified
 }
 
-// processesRead reports whether a GPU without a process in the output has none. XML and the table of processes show that, and
-// so does pmon, which has a row for an idle GPU. The table identifies a GPU by its ID only.
+// processesRead reports whether the output shows the processes of a GPU completely. XML and the table of processes do, and so does pmon,
+// which has a row for an idle GPU. The table identifies a GPU by its ID only.
 func processesRead(out *output, g *parse.GPU) bool {
 	index, known := g.Device.Index.Get()
 	if enabled, _ := g.MIGEnabled.Get(); enabled && out.migUnread {

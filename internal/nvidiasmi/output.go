@@ -16,9 +16,9 @@ import (
 type output struct {
 	call      string // the command that lists the GPUs
 	advice    *advice
-	listing   *parse.Listing // nil where no GPU is listed because of GPUs without a device handle
+	listing   *parse.Listing // nil if no GPU is listed because of GPUs without a device handle
 	diagnosis parse.Diagnosis
-	// allUnreachable is true where no GPU has a device handle.
+	// allUnreachable is true if no GPU has a device handle.
 	allUnreachable bool
 
 	apps     []parse.Process // of --query-compute-apps
@@ -26,9 +26,9 @@ type output struct {
 	pmon     parse.PmonOutput
 	// pmonOmits is the message by which pmon explains that it omits GPUs, such as a GPU that is shared among virtual machines.
 	pmonOmits string
-	// pmonFailed is true where pmon failed for all GPUs because of one that is unreachable.
+	// pmonFailed is true if pmon failed for all GPUs because of one that is unreachable.
 	pmonFailed bool
-	// migUnread is true where the table replaces -q -x, which alone prints MIG devices.
+	// migUnread is true if the table replaces -q -x, which alone prints MIG devices.
 	migUnread bool
 
 	problems []gpu.Problem
@@ -47,14 +47,14 @@ func (o *output) hasUnreachable() bool {
 	return slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Device.State() == gpu.StateFailed })
 }
 
-// reportsLost reports whether the tool printed a message about a GPU that it cannot reach, or such a message in its place.
+// reportsLost reports whether the tool printed a message about a GPU that it cannot reach, or such a message instead of the GPU.
 func (o *output) reportsLost() bool {
 	return len(o.diagnosis.Unreachable) > 0 || slices.ContainsFunc(o.listing.GPUs, func(g parse.GPU) bool { return g.Unreadable || g.ResetRequired })
 }
 
-// accept takes the listing that the call printed, or explains why there is none. Data count before messages and exit codes: the
-// tool exits with a code for one lost GPU after it has listed the others. Without an error, the output has no listing only
-// where GPUs without a device handle are the reason. A GPU with nothing that identifies it counts as unreadable.
+// accept takes the listing that the call printed, or explains why it is missing. Data counts before messages and exit codes: the tool exits
+// with a code for one lost GPU after it has listed the others. Without an error, the output has no listing only if GPUs without a device
+// handle are the reason. A GPU with nothing that identifies it counts as unreadable.
 func (o *output) accept(listing *parse.Listing, err error) error {
 	d := &o.diagnosis
 	switch {
@@ -79,7 +79,7 @@ func (o *output) accept(listing *parse.Listing, err error) error {
 	return nil
 }
 
-// explain adds the problems of the listing. cut is false where another problem says that GPUs are missing.
+// explain adds the problems of the listing. cut is false if another problem says that GPUs are missing.
 func (o *output) explain(cut bool) {
 	if cut && !o.listing.Complete {
 		o.problem(gpu.ProblemQuantity, "", "output", fmt.Errorf("%s: the output ends early or contains unreadable rows; GPUs may be missing", o.call))
@@ -92,7 +92,7 @@ func (o *output) explain(cut bool) {
 	}
 }
 
-// readApps reads the table of --query-compute-apps, where it was asked for.
+// readApps reads the table of --query-compute-apps, if it was queried.
 func (o *output) readApps(r results) {
 	const call = "nvidia-smi --query-compute-apps"
 	result, asked := r.of(forApps)
@@ -117,5 +117,5 @@ func (o *output) readApps(r results) {
 	o.apps, o.appsRead = apps, found && whole
 }
 
-// identified reports whether a GPU has an ID or a PCI address. An index alone does not tell it from another GPU.
+// identified reports whether a GPU has an ID or a PCI address. An index alone does not distinguish it from another GPU.
 func identified(d *gpu.Device) bool { return d.ID != "" || d.Info.PCIAddress != "" }

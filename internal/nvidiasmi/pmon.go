@@ -18,7 +18,7 @@ import (
 
 // pmon is what is known about pmon on this machine.
 type pmon struct {
-	refused string          // the message by which the installed version refuses it on these GPUs; empty where it does not
+	refused string          // the message by which the installed version refuses it on these GPUs; empty if it does not
 	driver  string          // the version for which that holds
 	retry   backoff.Backoff // a GPU that was failing may have been the reason
 }
@@ -28,7 +28,7 @@ func (p *pmon) due(driver string, now time.Time) bool {
 	return p.refused == "" || p.driver != driver || p.retry.Due(now)
 }
 
-// read takes the output of pmon, where it was asked for.
+// read takes the output of pmon, if it was queried.
 func (p *pmon) read(r results, out *output, now time.Time) {
 	const call = "nvidia-smi pmon"
 	result, asked := r.of(forPmon)
@@ -70,7 +70,7 @@ func (p *pmon) read(r results, out *output, now time.Time) {
 	out.pmon = monitored
 }
 
-// retryReachable runs pmon for the reachable GPUs, where it failed because of one that is not.
+// retryReachable runs pmon for the reachable GPUs, if it failed because of one that is not.
 func (p *pmon) retryReachable(ctx context.Context, runner command.Runner, out *output, now time.Time) {
 	if !out.pmonFailed {
 		return

@@ -20,15 +20,15 @@ type processKey struct {
 	pid    int64
 }
 
-// deviceRef is how a process names its device: by the ID, or by the location where the ID cannot be read.
+// deviceRef is how a process names its device: by the ID, or by the location if the ID cannot be read.
 type deviceRef struct {
 	id string
 	at gpu.Location
 }
 
-// mergeProcesses returns the processes of a read. Types and memory are those of the listing, which is exact. pmon adds the
-// utilization, and processes that the listing does not have. On a GPU with MIG devices a process belongs to one of them, which
-// only XML prints; a process of pmon that XML does not have is omitted there.
+// mergeProcesses returns the processes of a read. Types and memory come from the listing, which is exact. pmon adds the utilization, and
+// processes that the listing does not have. On a GPU with MIG devices a process belongs to one of them, which only XML prints; a process of
+// pmon that XML does not have is omitted there.
 func mergeProcesses(out *output) []gpu.Process {
 	merged := processes{index: map[processKey]int{}}
 	byIndex, byUUID := map[int64]*parse.GPU{}, map[string]*parse.GPU{}
@@ -115,7 +115,7 @@ func bothTypes(a, b gpu.ProcessType) gpu.ProcessType {
 	return gpu.ProcessComputeGraphics
 }
 
-// refOf returns how a process names a GPU. It is zero where the GPU has neither an ID nor a PCI address.
+// refOf returns how a process names a GPU. It is zero if the GPU has neither an ID nor a PCI address.
 func refOf(g *parse.GPU) deviceRef {
 	if g.Device.ID != "" {
 		return deviceRef{id: g.Device.ID}
@@ -123,8 +123,8 @@ func refOf(g *parse.GPU) deviceRef {
 	return deviceRef{at: gpu.Location{PCIAddress: g.Device.Info.PCIAddress}}
 }
 
-// leafOf returns the MIG device with the ids of its instances, or the GPU where it has no MIG device. Where MIG is enabled and
-// the instance is not printed, a GPU with a single MIG device leaves no doubt. Otherwise the process has no known device.
+// leafOf returns the MIG device with the ids of its instances, or the GPU if it has no MIG device. If MIG is enabled and the instance is
+// not printed, a GPU with a single MIG device leaves no doubt. Otherwise the process has no known device.
 func leafOf(g *parse.GPU, gi, ci gpu.Opt[int64]) deviceRef {
 	if enabled, _ := g.MIGEnabled.Get(); !enabled && len(g.MIGDevices) == 0 {
 		return refOf(g)

@@ -42,8 +42,8 @@ const maxAttempts = 4
 // takes no field.
 var errQueryAgain = errors.New("query again")
 
-// run queries the GPUs as configured. MIG makes it query in full. A GPU without a device handle makes it query the others by
-// their indices. The error is a *failure where it says something about the GPUs.
+// run queries the GPUs as configured. MIG makes it query in full. A GPU without a device handle makes it query the others by their indices.
+// The error is a *failure if it says something about the GPUs.
 func (q *queries) run(ctx context.Context, now time.Time) (*output, error) {
 	q.selection.release(now)
 	for attempt := 1; ; attempt++ {
@@ -71,7 +71,7 @@ func (q *queries) run(ctx context.Context, now time.Time) (*output, error) {
 	}
 }
 
-// full runs -q -x and pmon, and the commands of the device list where it was not read yet.
+// full runs -q -x and pmon, and the commands of the device list if it was not read yet.
 func (q *queries) full(ctx context.Context, now time.Time) (*output, error) {
 	var b batch
 	if q.selection.gpus != nil {
@@ -210,8 +210,8 @@ func (q *queries) complete(ctx context.Context, out *output, fast bool, now time
 	q.pmon.report(out)
 }
 
-// identify sets the GPUs' indices, which XML does not print, and their names. An index that -L did not print is that of the
-// selection, or the place in the listing, where GPUs without a device handle count.
+// identify sets the GPUs' indices, which XML does not print, and their names. An index that -L did not print comes from the selection, or
+// is the place in the listing, in which GPUs without a device handle count.
 func (q *queries) identify(out *output) {
 	taken := map[int]bool{}
 	for _, u := range out.diagnosis.Unreachable {
@@ -245,7 +245,7 @@ func (q *queries) wantsProcesses() bool {
 	return q.want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization)
 }
 
-// wantsPmon reports whether to run pmon. Where MIG is enabled on every GPU it prints nothing but dashes.
+// wantsPmon reports whether to run pmon. If MIG is enabled on every GPU it prints nothing but dashes.
 func (q *queries) wantsPmon(now time.Time) bool {
 	return q.wantsProcesses() && !q.allMIG && q.pmon.due(q.driver, now)
 }

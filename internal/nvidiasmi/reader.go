@@ -21,7 +21,7 @@ type Reader struct {
 	known   knownGPUs
 	now     func() time.Time
 
-	lasting *failure // a failure that does not pass quickly; nil where there is none
+	lasting *failure // a failure that does not pass quickly; nil if there is no such failure
 	retry   backoff.Backoff
 }
 
@@ -31,8 +31,8 @@ type Option func(*Reader)
 // WithClock replaces time.Now.
 func WithClock(now func() time.Time) Option { return func(r *Reader) { r.now = now } }
 
-// New returns a Reader that runs the tool with runner and reads the wanted quantities. The configuration must be valid. Its
-// path is not used, as the runner knows where the tool is. Messages advise what to do on Linux.
+// New returns a Reader that runs the tool with runner and reads the wanted quantities. The configuration must be valid. Its path is not
+// used, because the runner knows the path of the tool. Messages advise what to do on Linux.
 func New(cfg Config, runner command.Runner, want gpu.Group, options ...Option) *Reader {
 	r := &Reader{queries: queries{runner: runner, want: want, fast: cfg.Query == QueryFast, advice: adviceFor("linux")}, now: time.Now}
 	for _, o := range options {
@@ -57,9 +57,8 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 
 var _ gpu.Source = (*Reader)(nil)
 
-// Read implements gpu.Source. It returns an error where the machine on which the tool runs could not be reached, where the
-// context was cancelled, and where no GPU is known and the tool printed something that is not its output. Any other failure is in
-// the node, with the known GPUs.
+// Read implements gpu.Source. It returns an error if the machine on which the tool runs could not be reached, if the context was cancelled,
+// and if no GPU is known and the tool printed something that is not its output. Any other failure is in the node, with the known GPUs.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	now := r.now()
 	if r.lasting != nil && !r.retry.Due(now) {
@@ -84,7 +83,7 @@ func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	return newNode(now, out, &r.queries.deviceList, &r.known), nil
 }
 
-// backOff spaces out the reads after a lasting failure. Where GPUs are known it does so for a missing tool only.
+// backOff spaces out the reads after a lasting failure. If GPUs are known it does so for a missing tool only.
 func (r *Reader) backOff(now time.Time, f *failure) {
 	if !f.lasting || !f.toolMissing && len(r.known.inventory.All()) > 0 {
 		r.lasting, r.retry = nil, backoff.Backoff{}
@@ -94,9 +93,8 @@ func (r *Reader) backOff(now time.Time, f *failure) {
 	r.retry.Failed(now, retryPolicy)
 }
 
-// Reset is called where the place in which the tool runs was replaced, and the driver with it, as when a driver pod was
-// started again. The Reader forgets what it learnt about the version, and the counters of the GPUs start again. It keeps the
-// known GPUs.
+// Reset is called if the environment of the tool was replaced, and the driver with it, for example because a driver pod was started again.
+// The Reader forgets what it learnt about the version, and the counters of the GPUs start again. It keeps the known GPUs.
 func (r *Reader) Reset() {
 	r.queries.reset()
 	r.lasting, r.retry = nil, backoff.Backoff{}

@@ -21,8 +21,7 @@ const sameUUIDs = "dual_2080-v13.xml"
 
 var minorNumber = regexp.MustCompile(`<minor_number>\d`)
 
-// TestRecordedReads reads recorded output from end to end. Recordings are not part of the project: GPU_RECORDINGS names their
-// folder.
+// TestRecordedReads reads recorded output from end to end. Recordings are not part of the project: GPU_RECORDINGS names their directory.
 func TestRecordedReads(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), "nvidia-smi-xml", "*.xml"))
 	require.NoError(t, err)
@@ -33,7 +32,7 @@ func TestRecordedReads(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
-			text := strings.ReplaceAll(string(data), "[REDACTED]", "N/A") // somebody removed a version from a recording
+			text := strings.ReplaceAll(string(data), "[REDACTED]", "N/A") // a version was removed from a recording
 			f := &tool{xml: answer{stdout: text}, list: answer{stdout: "GPU 0: x (UUID: GPU-x)\n"}}
 			r := newReader(t, QueryFull, f, newClock())
 			for range 2 {

@@ -11,14 +11,14 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
 
-// remappedRows is what is known about --query-remapped-rows, from which the fast query has the remapped rows where --query-gpu does
-// not have them: that of driver 535 does not.
+// remappedRows is what is known about --query-remapped-rows, from which the fast query has the remapped rows if --query-gpu does not have
+// them, as in driver 535.
 type remappedRows struct {
 	refused bool   // the version does not have the switch
 	driver  string // the version for which that holds
 }
 
-// read completes the GPUs by the output, where it was asked for. driver is the version of the last listing.
+// read completes the GPUs from the output, if it was queried. driver is the version of the last listing.
 func (m *remappedRows) read(r results, out *output, driver string) {
 	const call = "nvidia-smi --query-remapped-rows"
 	result, asked := r.of(forRows)

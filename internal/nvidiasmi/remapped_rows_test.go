@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// rowsTool is a tool whose --query-gpu has no remapped rows, as that of driver 535.
+// rowsTool is a tool whose --query-gpu has no remapped rows, such as driver 535.
 func rowsTool(t *testing.T) *tool {
 	t.Helper()
 	f := tableTool(t, slices.DeleteFunc(allNames(), func(n string) bool { return len(n) > 8 && n[:8] == "remapped" }))
@@ -52,7 +52,7 @@ func TestRemappedRowsOfTheFastQuery(t *testing.T) {
 	assert.Zero(t, f.asked("rows"), "the table has them")
 }
 
-// A version without the switch is not asked again. What fails in another way is a problem, and only then.
+// A version without the switch is not queried again. Any other failure is a problem, as long as it lasts.
 func TestRemappedRowsCannotBeRead(t *testing.T) {
 	const option = "--query-remapped-rows"
 	for name, tt := range map[string]struct {

@@ -25,19 +25,19 @@ var retryPolicy = backoff.Policy{First: 10 * time.Second, Max: 5 * time.Minute}
 type selection struct {
 	gpus   []int // indices; nil selects all GPUs
 	listed []int // the indices that -L listed when gpus was chosen
-	// retry spaces out the queries of all GPUs where -L listed more of them than have a handle.
+	// retry spaces out the queries of all GPUs if -L listed more of them than have a handle.
 	retry backoff.Backoff
 }
 
-// release selects all GPUs again where it is time to look whether the others have a handle now.
+// release selects all GPUs again when it is time to look whether the others have a handle now.
 func (s *selection) release(now time.Time) {
 	if len(s.gpus) < len(s.listed) && s.retry.Due(now) {
 		s.gpus, s.listed = nil, nil
 	}
 }
 
-// choose selects the GPUs that have a handle, after a query of all GPUs listed none. -L does not stop at a GPU without a
-// handle. It returns false where no GPU has one, or where they cannot be determined.
+// choose selects the GPUs that have a handle, after a query of all GPUs listed none. -L does not stop at a GPU without a handle. It returns
+// false if no GPU has one, or if they cannot be determined.
 func (s *selection) choose(ctx context.Context, runner command.Runner, now time.Time, out *output) bool {
 	failed := func(err error) bool {
 		out.problem(gpu.ProblemQuantity, "", "GPUs",

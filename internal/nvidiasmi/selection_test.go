@@ -16,8 +16,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The answers of nvidia-smi 535 on a machine with a GPU that has no handle. The others are missing except with -L and where they are
-// queried by their indices.
+// The answers of nvidia-smi 535 on a machine with a GPU that has no handle. The others are missing except with -L and if they are queried
+// by their indices.
 const noHandle = "Unable to determine the device handle for GPU1: GPU is lost.  Reboot the system to recover this GPU\n\n\n"
 
 func noHandleTool(t *testing.T) *tool {
@@ -183,8 +183,8 @@ func TestSelectionEndsWhenTheListChanges(t *testing.T) {
 	assert.NotEqual(t, gpu.StateFailed, deviceOf(t, node, h100Second).State())
 }
 
-// -q -x of version 535 ends at the first GPU without a handle. Where no GPU has one, -L lists the rest, and one of them may have a
-// handle and nothing else.
+// -q -x of version 535 ends at the first GPU without a handle. If no GPU has one, -L lists the rest, and one of them may have a handle and
+// nothing else.
 func TestEveryGPUIsLostAndTheQueryReportsOne(t *testing.T) {
 	const (
 		again = ": A GPU reset must occur before this GPU can be used again.\n\n.\n"

@@ -64,7 +64,7 @@ func TestSilentGPU(t *testing.T) {
 	}
 }
 
-// A GPU that had readings and has none any more has failed, also that of a Jetson.
+// A GPU that had readings and has no readings any more has failed, also the GPU of a Jetson.
 func TestSilentGPUThatHadReadings(t *testing.T) {
 	const thor = "0dea0000-1111-5222-8333-444455556666"
 	values := map[string]string{"index": "0", "uuid": thor, "name": "NVIDIA Thor", "driver_version": "580.00", "count": "1", "temperature.gpu": "40"}

@@ -53,8 +53,8 @@ func (q *queries) readRest(ctx context.Context, out *output) bool {
 	return true
 }
 
-// unprinted returns the indices of the GPUs that a listing lacks although the driver has them, and about which no message was
-// printed. It returns none where no GPU is known to be the reason. The tool lists GPUs by their index.
+// unprinted returns the indices of the GPUs that a listing lacks although the driver has them, and about which no message was printed. It
+// returns nil if no GPU is known to be the reason. The tool lists GPUs by their index.
 func (q *queries) unprinted(out *output) []int {
 	all, printed := q.selection.gpus, len(out.listing.GPUs)
 	if all == nil {
@@ -73,7 +73,7 @@ func (q *queries) unprinted(out *output) []int {
 	return all[min(printed, len(all)):]
 }
 
-// takeSingle takes the output of a query of one GPU. It returns an error where it says nothing about the GPU.
+// takeSingle takes the output of a query of one GPU. It returns an error if it says nothing about the GPU.
 func (o *output) takeSingle(index int, result *command.Result) error {
 	d := diagnose(result)
 	listing, err := parse.XML(result.Stdout)

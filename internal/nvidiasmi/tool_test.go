@@ -35,7 +35,7 @@ type tool struct {
 	t *testing.T
 
 	xml, pmon, list, help, apps, rows answer
-	// identity answers the table of three columns. By default it is that of a version without the third.
+	// identity answers the table of three columns. By default it is a version without the third.
 	identity answer
 	// table answers --query-gpu, by the queried fields.
 	table func(fields []string) answer

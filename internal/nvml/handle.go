@@ -34,7 +34,7 @@ type handle struct {
 
 	result *device.Result // of the last read; nil if it failed
 	code   library.Code   // why it failed
-	listed bool           // the GPU needs a reset, and the driver still lists it
+	listed bool           // it failed because the GPU must be reset, and the driver still gives out its handle
 }
 
 // read reads the GPU. A panic of the binding ends here.

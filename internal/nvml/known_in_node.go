@@ -40,7 +40,7 @@ type nodeMaker struct {
 	reopen   *backoff.Backoff // of sessions, because NVML does not show GPUs that the driver has
 
 	addresses []string // of the known GPUs in the node
-	visible   []bool   // which of them are visible
+	visible   []bool   // which of them were read, or are listed by NVML and must be reset
 	unread    []string // addresses of the GPUs that were not read for a reason that says nothing about them
 	silent    bool     // no GPU was read, for such a reason
 	unplaced  int      // GPUs that gave no handle and cannot be identified

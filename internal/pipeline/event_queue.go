@@ -18,7 +18,7 @@ const maxEvents = 1024
 
 // eventQueue completes events and holds them for the logs pipeline. Taking them never waits for a read that hangs.
 type eventQueue struct {
-	wake    func()           // called when a sum has joined the queue; nil if no sender waits for it
+	found   chan struct{}    // see Pipeline.Found; nil if no sender waits for it
 	dropped func(events int) // called, with the queue locked, when the oldest were dropped; may be nil
 
 	mu         sync.Mutex
@@ -48,6 +48,7 @@ func (q *eventQueue) addRead(node *gpu.Node, source []gpu.Event, changes ...[]gp
 			q.add(e, around)
 		}
 	}
+	q.signal()
 }
 
 // addFound adds events that the source has found between reads.
@@ -56,6 +57,15 @@ func (q *eventQueue) addFound(events []gpu.Event) {
 	defer q.mu.Unlock()
 	for _, e := range events {
 		q.add(e, q.containers.get(e.DeviceID))
+	}
+	q.signal()
+}
+
+// signal tells the sender that events may wait. It does not block.
+func (q *eventQueue) signal() {
+	select {
+	case q.found <- struct{}{}:
+	default: // an earlier signal is still there: the sender will take all events that wait
 	}
 }
 
@@ -72,7 +82,7 @@ func (q *eventQueue) add(e gpu.Event, last deviceContainers) {
 		if e.Type == gpu.EventStatus {
 			due = q.flaps.next(e, now)
 		}
-		for _, e := range due {
+		for _, e := range due { // each after the sums of its GPU, which started earlier
 			q.push(append(q.repeats.release(gpuOf(&e), now), e))
 		}
 	}
@@ -117,7 +127,7 @@ func (q *eventQueue) startTimer(now time.Time) {
 	if flap := q.flaps.nextEnd(); end.IsZero() || !flap.IsZero() && flap.Before(end) {
 		end = flap
 	}
-	if q.wake == nil || end.IsZero() || q.timer != nil && !end.Before(q.timerEnds) {
+	if q.found == nil || end.IsZero() || q.timer != nil && !end.Before(q.timerEnds) {
 		return
 	}
 	if q.timer != nil {
@@ -129,14 +139,14 @@ func (q *eventQueue) startTimer(now time.Time) {
 // endSums queues the sums whose period has ended.
 func (q *eventQueue) endSums() {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	now := time.Now()
 	ended := q.endedSums(now)
 	q.push(ended)
 	q.timer = nil
 	q.startTimer(now)
-	q.mu.Unlock()
 	if len(ended) > 0 {
-		q.wake()
+		q.signal()
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +24,7 @@ const amdAddress = "0000:03:00.0"
 // followedAMD is a pipeline that has seen an AMD GPU which a container holds.
 func followedAMD(t *testing.T) *Pipeline {
 	t.Helper()
-	p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, Sys: t.TempDir(), Wake: func() {}})
+	p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, Sys: t.TempDir()})
 	p.Take(t.Context(), &gpu.Node{Vendor: gpu.AMD, Devices: []gpu.Device{{
 		ID: "amd-1", Name: "card1", Model: "MI300X", Vendor: gpu.AMD, Info: gpu.Info{PCIAddress: amdAddress},
 		Holders: []gpu.Holder{{Container: &gpu.Container{Namespace: "team", PodName: "train-0", Name: "main"}}}, HoldersKnown: true,
@@ -215,7 +214,7 @@ func TestFallenOffTheBus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, _ := followed(t)
+				p := followed(t)
 				c.do(p)
 				time.Sleep(holdPeriod)
 				synctest.Wait()
@@ -229,7 +228,7 @@ func TestFallenOffTheBus(t *testing.T) {
 // An error of a link belongs to the GPU, also if the port above it reports the error, if no other GPU is below this port.
 func TestPCIeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sys, woken := t.TempDir(), atomic.Int64{}
+		sys := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(sys, "bus/pci/devices"), 0o755))
 		for at, path := range map[string]string{
 			"0000:9b:00.0": "pci0000:9a/0000:9a:01.0/0000:9b:00.0", "0000:03:00.0": "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0",
@@ -237,7 +236,7 @@ func TestPCIeErrors(t *testing.T) {
 		} {
 			require.NoError(t, os.Symlink("../../../devices/"+path, filepath.Join(sys, "bus/pci/devices", at)))
 		}
-		p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Sys: sys, Wake: func() { woken.Add(1) }})
+		p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Sys: sys})
 		node := gpu.Node{Vendor: gpu.NVIDIA}
 		for _, at := range []string{"0000:9b:00.0", "0000:03:00.0", "0000:05:00.0", "0000:06:00.0"} {
 			node.Devices = append(node.Devices, gpu.Device{ID: at + "!", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: at}})

@@ -5,7 +5,6 @@ package pipeline
 
 import (
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,11 +19,10 @@ import (
 
 const address = "0000:9b:00.0"
 
-// followed is a pipeline that has seen a GPU with two MIG instances of one GPU instance, and one of another, and how often it woke the sender.
-func followed(t *testing.T) (p *Pipeline, woken *atomic.Int64) {
+// followed is a pipeline that has seen a GPU with two MIG instances of one GPU instance, and one of another.
+func followed(t *testing.T) *Pipeline {
 	t.Helper()
-	woken = &atomic.Int64{}
-	p = New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Wake: func() { woken.Add(1) }})
+	p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA})
 	instance := func(id string, gi, ci int) gpu.Device {
 		return gpu.Device{ID: id, Parent: "GPU-a", Vendor: gpu.NVIDIA, GPUInstance: gpu.Some(gi), ComputeInstance: gpu.Some(ci)}
 	}
@@ -33,7 +31,17 @@ func followed(t *testing.T) (p *Pipeline, woken *atomic.Int64) {
 		instance("MIG-1", 5, 0), instance("MIG-2", 5, 1), instance("MIG-3", 11, 0),
 	}})
 	p.TakeEvents()
-	return p, woken
+	return p
+}
+
+// signalled reports whether it was signalled that events may wait, since the last call.
+func signalled(found <-chan struct{}) bool {
+	select {
+	case <-found:
+		return true
+	default:
+		return false
+	}
 }
 
 // xidLine is an XID in the log.
@@ -49,7 +57,7 @@ func (p *Pipeline) log(lines ...kernellog.Event) {
 
 func TestXIDInTheLogFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, woken := followed(t)
+		p := followed(t)
 		at := time.Now().Add(-time.Millisecond)
 		p.log(xidLine(79))
 		events := p.TakeEvents()
@@ -64,17 +72,18 @@ func TestXIDInTheLogFirst(t *testing.T) {
 		p.Take(t.Context(), &gpu.Node{Vendor: gpu.NVIDIA, Events: []gpu.Event{xidOn("GPU-a", 79)}})
 		time.Sleep(time.Minute)
 		assert.Empty(t, p.TakeEvents())
-		assert.Zero(t, woken.Load())
 		p.AddEvents([]gpu.Event{xidOn("GPU-a", 79)})
+		assert.True(t, signalled(p.Found()), "what is held may have to be stored")
 		time.Sleep(holdPeriod)
 		synctest.Wait()
+		assert.True(t, signalled(p.Found()))
 		assert.Len(t, p.TakeEvents(), 1, "another one, which the log does not have")
 	})
 }
 
 // A process has the same name in an XID as everywhere else. The kernel's log has the name of a thread, at most 15 bytes.
 func TestNameOfTheProcessOfAnXID(t *testing.T) {
-	p, _ := followed(t)
+	p := followed(t)
 	p.options.MaxProcesses = 10
 	living := map[int64]string{}
 	p.kernel.executable = func(pid int64) string { return living[pid] }
@@ -109,7 +118,7 @@ func TestNameOfTheProcessOfAnXID(t *testing.T) {
 
 func TestXIDInTheSourceFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, woken := followed(t)
+		p := followed(t)
 		mig := xidOn("MIG-3", 31)
 		mig.Parent, mig.Name = "GPU-a", "nvidia0/gi11/ci0"
 		p.AddEvents([]gpu.Event{mig})
@@ -123,14 +132,13 @@ func TestXIDInTheSourceFirst(t *testing.T) {
 			[]any{events[0].DeviceID, events[0].Parent, events[0].Name, events[0].Time, events[0].Process.PID}, "the source's device, the log's time and process")
 		time.Sleep(time.Minute)
 		assert.Empty(t, p.TakeEvents())
-		assert.Zero(t, woken.Load())
 	})
 }
 
 // What only one of them has is sent, and neither another code nor another GPU matches.
 func TestXIDInOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, woken := followed(t)
+		p := followed(t)
 		start := time.Now()
 		p.AddEvents([]gpu.Event{xidOn("GPU-a", 13), {Type: gpu.EventStatus, DeviceID: "GPU-a"}})
 		assert.Len(t, p.TakeEvents(), 1, "only XIDs are held")
@@ -138,25 +146,27 @@ func TestXIDInOneOfThem(t *testing.T) {
 		p.AddEvents([]gpu.Event{xidOn("GPU-b", 31)})
 		p.log(xidLine(31))
 		assert.Equal(t, []string{"GPU-a 31"}, texts(start, p.TakeEvents()))
+		assert.True(t, signalled(p.Found()))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 1, woken.Load())
+		assert.True(t, signalled(p.Found()))
 		assert.Equal(t, []string{"GPU-a 13"}, texts(start, p.TakeEvents()))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 2, woken.Load())
+		assert.True(t, signalled(p.Found()))
 		assert.Equal(t, []string{"GPU-b 31"}, texts(start, p.TakeEvents()))
 		p.AddEvents([]gpu.Event{xidOn("GPU-a", 43)})
 		assert.Equal(t, []string{"GPU-a 43"}, texts(start, p.TakeLastEvents()), "at a shutdown nothing is held")
+		signalled(p.Found())
 		time.Sleep(time.Minute)
-		assert.EqualValues(t, 2, woken.Load())
+		assert.False(t, signalled(p.Found()))
 	})
 }
 
 // For every order of the events, each XID is in exactly one event. The sums of repeats count them, too.
 func TestXIDsArePairedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := followed(t)
+		p := followed(t)
 		p.log(xidLine(94), xidLine(94), xidLine(94))
 		many := xidOn("GPU-a", 94)
 		many.Count, many.First = 4, many.Time
@@ -181,7 +191,7 @@ func TestXIDsArePairedOneByOne(t *testing.T) {
 // A sum keeps the process if all its XIDs have the same one.
 func TestSumsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := followed(t)
+		p := followed(t)
 		p.log(xidLine(94), xidLine(94), xidLine(94))
 		p.TakeEvents()
 		time.Sleep(repeatPeriod)
@@ -208,7 +218,7 @@ func TestDeviceOfALine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, _ := followed(t)
+				p := followed(t)
 				p.log(kernellog.Event{Kind: kernellog.KindGPU, Address: "0000:02:00.0", UUID: "GPU-b"}, kernellog.Event{Kind: kernellog.KindResetBegun, Address: address})
 				e := xidLine(79)
 				c.change(&e)

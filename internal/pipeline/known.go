@@ -89,8 +89,8 @@ func restoredStates(known map[string]KnownState) map[string]lastState {
 	return states
 }
 
-// Restore has the pipeline go on with what an earlier process knew; nil: nothing. It is called before the first read.
-func (p *Pipeline) Restore(known *Known) {
+// restore has the pipeline go on with what an earlier process knew; nil: nothing.
+func (p *Pipeline) restore(known *Known) {
 	if known == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (p *Pipeline) Checkpoint(host *gpu.Host) (known *Known, open, logs plog.Log
 	if known == nil {
 		known = &Known{}
 	}
-	// After the events, so that no event is in both. An event that leaves the kernel's half in between wakes the sender again.
+	// After the events, so that no event is in both. An event that leaves the kernel's half in between signals Found again.
 	return known, p.record(host, append(p.kernel.open(), sums...)), p.record(host, events)
 }
 

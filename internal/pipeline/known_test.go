@@ -33,9 +33,7 @@ func restart(t *testing.T, p *Pipeline) *Pipeline {
 	}
 	return New(Options{
 		Source: "nvml", Logger: zap.NewNop(), Events: true, AllocationEvents: true, Keep: true, Known: known, Interval: 10 * time.Second,
-		NewEventRecorder: func() *record.EventRecorder {
-			return record.NewEvents(metadata.LogsBuilderConfig{Events: metadata.DefaultEventsConfig()}, receivertest.NewNopSettings(metadata.Type))
-		},
+		EventRecorder: record.NewEvents(metadata.LogsBuilderConfig{Events: metadata.DefaultEventsConfig()}, receivertest.NewNopSettings(metadata.Type)),
 	})
 }
 

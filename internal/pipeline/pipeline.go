@@ -53,11 +53,9 @@ type Options struct {
 	// Keep: what is known is kept, and Checkpoint returns it. Known is what an earlier process knew; nil: nothing.
 	Keep  bool
 	Known *Known
-	// Wake is called, from any goroutine, when an event waits that no read and no call of AddEvents has just brought. It may be nil.
-	Wake func()
-	// NewRecorder and NewEventRecorder are called once, before the first metrics and the first events are recorded.
-	NewRecorder      func() *record.Recorder
-	NewEventRecorder func() *record.EventRecorder
+	// Recorder and EventRecorder are for this pipeline alone. Metrics needs the first, and what records events the second.
+	Recorder      *record.Recorder
+	EventRecorder *record.EventRecorder
 }
 
 // Pipeline follows one vendor's GPUs of one node from read to read. Take, Failed and Metrics are for one goroutine at a time;
@@ -74,9 +72,7 @@ type Pipeline struct {
 	ras      rasChanges
 	kernel   *kernelXIDs // nil if the kernel's log is not followed
 	indexes  lastIndexes
-	recorder *record.Recorder
 	series   series.Tracker
-	events   *record.EventRecorder
 
 	logDropped       sync.Once
 	logSourceDropped sync.Once
@@ -88,21 +84,16 @@ func New(options Options) *Pipeline {
 	p := &Pipeline{
 		options: options, problems: NewProblemLog(options.Logger, options.Where), stateLog: newStateLog(options.Logger, options.Where),
 	}
-	p.waiting.wake, p.waiting.dropped = options.Wake, p.eventsDropped
+	p.waiting.found, p.waiting.dropped = make(chan struct{}, 1), p.eventsDropped
 	if options.Events && options.KernelLog {
-		p.kernel = newKernelXIDs(options.Vendor, options.Sys, func(events []gpu.Event) {
-			p.waiting.addFound(events)
-			if options.Wake != nil {
-				options.Wake()
-			}
-		})
+		p.kernel = newKernelXIDs(options.Vendor, options.Sys, p.waiting.addFound)
 		p.kernel.executable = options.Executable
 	}
 	p.usage = usage.New(usage.Options{
 		Interval: options.Interval, Allocations: options.Events && options.AllocationEvents, Processes: options.Events && options.ProcessEvents,
 	})
 	p.throttle = newThrottleChanges(options.ThrottledAfter, options.Interval)
-	p.Restore(options.Known)
+	p.restore(options.Known)
 	return p
 }
 
@@ -147,11 +138,8 @@ func (p *Pipeline) Unreadable() int { return p.problems.Unreadable() }
 
 // Metrics records a node that Take has taken, or that Failed returned, and ends the series that it no longer has.
 func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
-	if p.recorder == nil {
-		p.recorder = p.options.NewRecorder()
-	}
 	p.indexes.complete(node)
-	return p.series.End(p.recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
+	return p.series.End(p.options.Recorder.Record(node), pcommon.NewTimestampFromTime(node.Time))
 }
 
 // End ends all series, because the node is not read any more.
@@ -186,6 +174,9 @@ func (p *Pipeline) sourceDropped(events int) {
 // AddEvents queues events that the source has found between reads. It may be called from any goroutine.
 func (p *Pipeline) AddEvents(events []gpu.Event) { p.waiting.addFound(p.kernel.fromSource(events)) }
 
+// Found signals that events may wait for a logs pipeline: after a read, when events were found between reads, and when a sum is complete.
+func (p *Pipeline) Found() <-chan struct{} { return p.waiting.found }
+
 // Waiting is the number of events that wait for a logs pipeline.
 func (p *Pipeline) Waiting() int { return p.waiting.count() }
 
@@ -215,8 +206,5 @@ func (p *Pipeline) record(host *gpu.Host, events []gpu.Event) plog.Logs {
 	if len(events) == 0 {
 		return plog.NewLogs()
 	}
-	if p.events == nil {
-		p.events = p.options.NewEventRecorder()
-	}
-	return p.events.Record(host, events, pcommon.NewTimestampFromTime(time.Now()))
+	return p.options.EventRecorder.Record(host, events, pcommon.NewTimestampFromTime(time.Now()))
 }

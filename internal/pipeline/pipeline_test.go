@@ -32,9 +32,9 @@ func newPipeline(change func(*Options)) (*Pipeline, *observer.ObservedLogs, *int
 	settings := receivertest.NewNopSettings(metadata.Type)
 	options := Options{
 		Logger: zap.New(core), Events: true, MaxProcesses: 2,
-		Dropped:          func(_ context.Context, processes int) { *dropped += processes },
-		NewRecorder:      func() *record.Recorder { return record.New(metadata.NewDefaultMetricsBuilderConfig(), settings) },
-		NewEventRecorder: func() *record.EventRecorder { return record.NewEvents(metadata.DefaultLogsBuilderConfig(), settings) },
+		Dropped:       func(_ context.Context, processes int) { *dropped += processes },
+		Recorder:      record.New(metadata.NewDefaultMetricsBuilderConfig(), settings),
+		EventRecorder: record.NewEvents(metadata.DefaultLogsBuilderConfig(), settings),
 	}
 	if change != nil {
 		change(&options)

@@ -81,7 +81,7 @@ func TestRASCountersBesideTheKernelLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reading, n := false, int64(0)
 		p := New(Options{
-			Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, LogRead: func() bool { return reading }, Wake: func() {},
+			Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.AMD, LogRead: func() bool { return reading },
 		})
 		for i, step := range []struct {
 			reading bool

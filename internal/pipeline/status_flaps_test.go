@@ -6,7 +6,6 @@ package pipeline
 import (
 	"fmt"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,16 +47,16 @@ func stateTexts(events []gpu.Event) []string {
 // The first four changes pass. Those after them are summed until ten minutes are over, which brings the sum without anybody asking.
 func TestFlappingIsSummed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var woken atomic.Int64
-		q := &eventQueue{wake: func() { woken.Add(1) }}
+		q := &eventQueue{found: make(chan struct{}, 1)}
 		flap(q, "a", 4)
 		assert.Equal(t, []string{"a 0>1", "a 1>0", "a 0>1", "a 1>0"}, stateTexts(q.take()))
 		flap(q, "a", 5)
 		found(q, becomes("b", gpu.StateDegraded, gpu.StateOK))
 		assert.Equal(t, []string{"b 0>1"}, stateTexts(q.take()), "another device")
+		assert.True(t, signalled(q.found))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		assert.Positive(t, woken.Load())
+		assert.True(t, signalled(q.found))
 		assert.Equal(t, []string{"a 0>1, 5 in 4m0s"}, stateTexts(q.take()))
 		found(q, becomes("a", gpu.StateOK, gpu.StateDegraded))
 		assert.Empty(t, q.take(), "it still flaps")
@@ -78,7 +77,7 @@ func TestFlappingIsSummed(t *testing.T) {
 // A failure of a device is sent immediately, also while it flaps, together with the earlier changes in the sum.
 func TestFailureIsNotHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &eventQueue{wake: func() {}}
+		q := &eventQueue{found: make(chan struct{}, 1)}
 		flap(q, "a", 6)
 		require.Len(t, q.take(), 4)
 		found(q, becomes("a", gpu.StateFailed, gpu.StateOK))
@@ -95,14 +94,14 @@ func TestFailureIsNotHeld(t *testing.T) {
 // An XID is not held by a device that flaps, and its repeats end before the device's period.
 func TestXIDsWhileADeviceFlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		woken := make(chan struct{}, 10)
-		q := &eventQueue{wake: func() { woken <- struct{}{} }}
+		q := &eventQueue{found: make(chan struct{}, 1)}
 		flap(q, "a", 5)
 		require.Len(t, q.take(), 4)
 		found(q, xidOn("a", 31), xidOn("a", 31))
 		require.Len(t, q.take(), 1)
+		require.True(t, signalled(q.found))
 		start := time.Now()
-		<-woken
+		<-q.found
 		assert.Equal(t, 10*time.Second, time.Since(start), "the timer of the period does not hold the repeats")
 		require.Len(t, q.take(), 1)
 		q.takeLast()

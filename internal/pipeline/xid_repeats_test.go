@@ -6,7 +6,6 @@ package pipeline
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,17 +77,17 @@ func TestDifferentWordsAreNoRepeats(t *testing.T) {
 // The first XID is there immediately, the others are summed for 10 s and then delivered without a request.
 func TestRepeatsAreSummed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var woken atomic.Int64
-		q := &eventQueue{wake: func() { woken.Add(1) }}
+		q := &eventQueue{found: make(chan struct{}, 1)}
 		start := time.Now()
 		found(q, xidOn("a", 31), xidOn("a", 31), xidOn("b", 31))
 		assert.Equal(t, []string{"a 31", "b 31"}, texts(start, q.take()))
 		time.Sleep(3 * time.Second)
 		found(q, xidOn("a", 31), xidOn("a", 31))
 		assert.Empty(t, q.take())
+		assert.True(t, signalled(q.found))
 		time.Sleep(7 * time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 1, woken.Load())
+		assert.True(t, signalled(q.found))
 		assert.Equal(t, []string{"a 31, 3 from 0s to 3s"}, texts(start, q.take()))
 
 		time.Sleep(time.Second)
@@ -97,9 +96,10 @@ func TestRepeatsAreSummed(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, []string{"a 31, 1 from 11s to 11s"}, texts(start, q.take()))
+		assert.True(t, signalled(q.found))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		assert.EqualValues(t, 2, woken.Load(), "nothing to send is nothing to wake for")
+		assert.False(t, signalled(q.found), "nothing to send")
 		found(q, xidOn("a", 31))
 		assert.Equal(t, []string{"a 31"}, texts(start, q.take()), "after a quiet time it is a first one")
 		time.Sleep(time.Minute)

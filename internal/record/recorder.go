@@ -1,7 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package record converts a gpu.Node to OTLP. It is the only package that knows the names of metrics and attributes.
+// Package record converts a gpu.Node to OTLP: it decides which metrics, events and attributes the node becomes. The names of metrics come from
+// package metadata, and the names of faults from package gpu.
 //
 // An absent value produces no point: every value passes through Opt.Get or Counter.Get.
 package record

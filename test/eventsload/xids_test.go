@@ -62,9 +62,7 @@ func newNode() *node {
 	n := &node{host: gpu.Host{Name: "n1"}, clock: time.Unix(1_700_000_000, 0), last: map[string]time.Time{}}
 	n.pipeline = pipeline.New(pipeline.Options{
 		Source: "nvml", Logger: zap.NewNop(), Events: true, EventsDropped: func(events int) { n.dropped += int64(events) },
-		NewEventRecorder: func() *record.EventRecorder {
-			return record.NewEvents(metadata.DefaultLogsBuilderConfig(), receivertest.NewNopSettings(metadata.Type))
-		},
+		EventRecorder: record.NewEvents(metadata.DefaultLogsBuilderConfig(), receivertest.NewNopSettings(metadata.Type)),
 	})
 	return n
 }

@@ -22,8 +22,8 @@ import (
 	specs "tags.cncf.io/container-device-interface/specs-go"
 )
 
-// DefaultDirs returns the directories that the CDI specification names. Files in the second are those of running containers and
-// take precedence.
+// DefaultDirs returns the directories that the CDI specification names. Files in the second describe running containers and take
+// precedence.
 func DefaultDirs() []string { return []string{"/etc/cdi", "/var/run/cdi"} }
 
 const (
@@ -53,8 +53,8 @@ func New(dirs []string) *Registry {
 	return &Registry{dirs: dirs, files: make(map[string]*file)}
 }
 
-// Refresh reads the files that have changed. A missing directory is no error. It reads the other files where one cannot be read, and
-// returns why that one could not.
+// Refresh reads the files that have changed. A missing directory is not an error. If one file cannot be read, it reads the others, and
+// returns why that one could not be read.
 func (r *Registry) Refresh() error {
 	for _, f := range r.files {
 		f.seen = false

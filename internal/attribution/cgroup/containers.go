@@ -48,8 +48,8 @@ func uid(s string) string {
 }
 
 // containerID parses the name of a container's control group: <id> with the cgroupfs driver, <runtime>-<id>.scope with the systemd driver.
-// The ID has 64 hex digits with every runtime but that of ECS on Fargate, where it is <32 hex digits>-<number>. The control groups of a
-// runtime's monitor process (conmon) and of a Podman pod have an ID, but are not the container.
+// The ID has 64 hex digits with every runtime except ECS on Fargate, which uses <32 hex digits>-<number>. The control groups of a runtime's
+// monitor process (conmon) and of a Podman pod have an ID, but are not the container.
 func containerID(name string, above []string) string {
 	if parent(above) == "libpod_parent" && !strings.HasPrefix(name, "libpod-") {
 		return ""
@@ -69,7 +69,7 @@ func containerID(name string, above []string) string {
 	return id
 }
 
-// isFargate reports whether a name is that of a container of ECS on Fargate: /ecs/<task>-<number> or /ecs/<task>/<task>-<number>.
+// isFargate reports whether a name is the name of a container of ECS on Fargate: /ecs/<task>-<number> or /ecs/<task>/<task>-<number>.
 func isFargate(name string, above []string) bool {
 	task, number, ok := strings.Cut(name, "-")
 	if !ok || len(task) != 32 || !isHex(task) || !isDecimal(number) {
@@ -78,7 +78,7 @@ func isFargate(name string, above []string) bool {
 	return parent(above) == "ecs" || (len(above) > 1 && above[len(above)-2] == "ecs" && parent(above) == task)
 }
 
-// parent returns the name of the control group above; empty if there is none.
+// parent returns the name of the control group above; empty if there is no such group.
 func parent(above []string) string {
 	if len(above) == 0 {
 		return ""

@@ -16,7 +16,7 @@ func containerName(name string, above []string) string {
 }
 
 // lxcGuest parses the control group of an LXC guest, which LXD, Incus and Proxmox use: lxc.payload.<name>, and <name> below lxc or
-// lxc.payload. That of the guest's monitor (lxc.monitor…) is the host's.
+// lxc.payload. The control group of the guest's monitor (lxc.monitor…) is the host's.
 func lxcGuest(name string, above []string) string {
 	if guest, ok := strings.CutPrefix(name, "lxc.payload."); ok {
 		return guest
@@ -29,7 +29,7 @@ func lxcGuest(name string, above []string) string {
 }
 
 // machineGuest parses the unit of a guest that systemd-machined knows: machine-<name>.scope and systemd-nspawn@<name>.service of
-// systemd-nspawn, machine-lxc\x2d<number>\x2d<name>.scope of libvirt. A virtual machine is no container.
+// systemd-nspawn, machine-lxc\x2d<number>\x2d<name>.scope of libvirt. A virtual machine is not a container.
 func machineGuest(name string, _ []string) string {
 	if guest, ok := strings.CutPrefix(name, "systemd-nspawn@"); ok {
 		guest, ok = strings.CutSuffix(guest, ".service")
@@ -55,8 +55,8 @@ func machineGuest(name string, _ []string) string {
 	return guest
 }
 
-// apptainer parses the control group that Apptainer and Singularity make for a container with limits: <program>-<pid>.scope in a user's
-// or the system's slice, <pid> below <program> where systemd is not used.
+// apptainer parses the control group that Apptainer and Singularity create for a container with limits: <program>-<pid>.scope in a user's
+// or the system's slice, <pid> below <program> if systemd is not used.
 func apptainer(name string, above []string) string {
 	for _, program := range [...]string{"apptainer", "singularity"} {
 		if parent(above) == program && isDecimal(name) {

@@ -27,7 +27,7 @@ func slurmSLUID(name string, above []string) string {
 	return name
 }
 
-// isSlurmRoot reports whether a name is that of the control group above Slurm's jobs: slurm or slurm_<node> in version 1,
+// isSlurmRoot reports whether a name is the name of the control group above Slurm's jobs: slurm or slurm_<node> in version 1,
 // slurmstepd.scope or <node>_slurmstepd.scope in version 2.
 func isSlurmRoot(name string) bool {
 	return name == "slurm" || strings.HasPrefix(name, "slurm_") || isSlurmScope(name)
@@ -62,7 +62,7 @@ func batchJob(name string, above []string) (system, job string) {
 }
 
 // fluxJob parses the unit in which Flux runs a job's shell: imp-shell-<id>.service, or shell-<id>.service without its security module, of
-// the user manager of the user that Flux runs as. The ID is in F58, which begins with f.
+// the user manager of Flux's user. The ID is in F58, which starts with f.
 func fluxJob(name string, above []string) string {
 	job, isShell := strings.CutPrefix(strings.TrimPrefix(name, "imp-"), "shell-")
 	job, isService := strings.CutSuffix(job, ".service")
@@ -76,7 +76,7 @@ func isBase58(s string) bool {
 	return s != "" && strings.Trim(s, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz") == ""
 }
 
-// gridEngineJob parses <job>.<task> below the control group sge; the task of a job that is no array is undefined or 1.
+// gridEngineJob parses <job>.<task> below the control group sge; the task of a job that is not an array is undefined or 1.
 func gridEngineJob(name string, above []string) string {
 	job, task, ok := strings.Cut(name, ".")
 	if !ok || parent(above) != "sge" || !isDecimal(job) || (task != "undefined" && !isDecimal(task)) {
@@ -111,7 +111,7 @@ func lsfJob(name string, above []string) string {
 	return job
 }
 
-// nomadTask parses <allocation>.<task>, where the allocation is a UUID: in nomad, nomad/share or nomad/reserve in version 1, and with .scope
+// nomadTask parses <allocation>.<task>, with a UUID as the allocation: in nomad, nomad/share or nomad/reserve in version 1, and with .scope
 // in the slices of nomad.slice in version 2.
 func nomadTask(name string, above []string) string {
 	name = strings.TrimSuffix(name, ".scope")

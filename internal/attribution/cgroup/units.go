@@ -39,7 +39,7 @@ func isUnit(name string) bool {
 	return strings.HasSuffix(name, ".service") || strings.HasSuffix(name, ".scope")
 }
 
-// isUserManager reports whether a unit is that of a user's own systemd, user@<uid>.service.
+// isUserManager reports whether a unit is the unit of a user's own systemd, user@<uid>.service.
 func isUserManager(name string) bool {
 	rest, ok := strings.CutPrefix(name, "user@")
 	uid, isService := strings.CutSuffix(rest, ".service")

@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// DefaultMIGMinors is where the NVIDIA driver lists the minor numbers of the device nodes that guard MIG instances.
+// DefaultMIGMinors is the file in which the NVIDIA driver lists the minor numbers of the device nodes that guard MIG instances.
 const DefaultMIGMinors = "/proc/driver/nvidia-caps/mig-minors"
 
 // maxMinors bounds the size of that list in bytes.
@@ -34,9 +34,9 @@ type instance struct {
 // NewDeviceNodes returns a DeviceNodes that reads the driver's list of MIG instances from a file, when it first needs it.
 func NewDeviceNodes(minors string) *DeviceNodes { return &DeviceNodes{minors: minors} }
 
-// Keys returns the keys of the GPU that a container can use through these device nodes, wherever the driver's files have their root:
-// nvidia0, card1 or renderD129 for a GPU, nvidia0/gi1/ci0 for a MIG instance. The guard of a MIG compute instance comes with the node
-// of its GPU, which then does not stand for the GPU. An unknown guard leaves no key, because the container cannot use the whole GPU.
+// Keys returns the keys of the GPU that a container can use through these device nodes, for any root of the driver's files: nvidia0, card1
+// or renderD129 for a GPU, nvidia0/gi1/ci0 for a MIG instance. The guard of a MIG compute instance comes with the node of its GPU, which
+// then does not represent the GPU. An unknown guard leaves no key, because the container cannot use the whole GPU.
 func (d *DeviceNodes) Keys(nodes []string) []string {
 	var gpus, instances []string
 	guarded := false
@@ -92,7 +92,7 @@ func (d *DeviceNodes) instance(minor int) (instance, bool) {
 	return i, ok
 }
 
-// parseMinors parses lines such as gpu0/gi1/ci0/access 12 and gpu0/gi1/access 11. The GPU's number is that of its device node.
+// parseMinors parses lines such as gpu0/gi1/ci0/access 12 and gpu0/gi1/access 11. The GPU's number is the number of its device node.
 func parseMinors(data []byte) map[int]instance {
 	table := make(map[int]instance)
 	for line := range bytes.Lines(data) {

@@ -23,8 +23,8 @@ func IsPassedThrough(driver, device string) bool {
 // pciAttributes are the attributes of a ResourceSlice that hold a GPU's PCI address.
 var pciAttributes = []string{"resource.kubernetes.io/pciBusID", "pciBusID", "pcieBusID", "pciAddr"}
 
-// AttributeKeys returns the keys in the attributes that a DRA driver publishes for a device in a ResourceSlice; none if they do not
-// identify it. The PCI address of a partition is that of its GPU, so it counts for whole GPUs only.
+// AttributeKeys returns the keys in the attributes that a DRA driver publishes for a device in a ResourceSlice; nil if they do not identify
+// it. The PCI address of a partition is its GPU's, so it counts for whole GPUs only.
 func AttributeKeys(attributes map[string]string) []string {
 	if uuid := attributes["uuid"]; hasUUIDPrefix(uuid) {
 		return []string{idKey(uuid)}
@@ -40,8 +40,8 @@ func AttributeKeys(attributes map[string]string) []string {
 	return nil
 }
 
-// NameKeys returns the keys in the name that a DRA driver gives to a device; none if the name has another form or is ambiguous.
-// NVIDIA's gpu-<n> is numbered by device node, in early releases by index, so it counts where both are the same GPU in the index x.
+// NameKeys returns the keys in the name that a DRA driver gives to a device; nil if the name has another form or is ambiguous. NVIDIA's
+// gpu-<n> is numbered by device node, in early releases by index, so it counts if both are the same GPU in the index x.
 // AMD's gpu-<card>-<render> has the numbers of the DRM nodes.
 // HAMi's hami-gpu-<n> is numbered by device node.
 func NameKeys(driver, device string, x *Index) []string {

@@ -22,7 +22,7 @@ import (
 // Nothing is kept from read to read: each lookup is a few links and files of sysfs, which are in memory.
 type HostDevices struct{ devices pci.Devices }
 
-// NewHostDevices returns a HostDevices that reads below sys, which is /sys or where that is mounted.
+// NewHostDevices returns a HostDevices that reads below sys, which is /sys or its mount point.
 func NewHostDevices(sys string) *HostDevices { return &HostDevices{pci.NewDevices(sys)} }
 
 // HostDevice is what sysfs shows of a device.
@@ -37,9 +37,9 @@ type HostDevice struct {
 	Foreign bool
 }
 
-// Find returns what sysfs shows of the device that a device plugin's ID names. groups reports that a bare number is that of an IOMMU
-// group: other plugins number devices from 0. The zero HostDevice is a device that is not there or is no GPU, or an ID of another form.
-// An error means that sysfs could not be read, and so nothing is known.
+// Find returns what sysfs shows of the device that a device plugin's ID names. groups reports that a bare number is the number of an IOMMU
+// group: other plugins number devices from 0. The zero HostDevice is a missing device, a device that is not a GPU, or an ID of another
+// form. An error means that sysfs could not be read, and so nothing is known.
 func (h *HostDevices) Find(id string, groups bool) (HostDevice, error) {
 	var device HostDevice
 	var err error
@@ -98,7 +98,7 @@ func (h *HostDevices) mediated(uuid string) (HostDevice, error) {
 }
 
 // group returns the GPU in an IOMMU group that a virtual machine can have: a virtual one, or one that is bound to VFIO. A group with a GPU
-// that the host uses is no device of a container, so the number means something else.
+// that the host uses is not a device of a container, so the number means something else.
 func (h *HostDevices) group(number string) (HostDevice, error) {
 	names, err := h.devices.Group(number)
 	if err != nil {

@@ -132,7 +132,7 @@ func TestHostDevicesFindNode(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error, never a device that is no GPU.
+// A device that cannot be read is an error, never a device other than a GPU.
 func TestHostDevicesUnreadable(t *testing.T) {
 	s := hostSysfs(t)
 	s.Function("0000:44:00.0", "0x10de", "garbage", "nvidia")

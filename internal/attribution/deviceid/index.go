@@ -109,8 +109,8 @@ func (x *Index) addInstance(i int) bool {
 	return strings.HasPrefix(d.ID, "MIG-") && isNamed(&x.devices[parent])
 }
 
-// firstPartition returns the first partition of an AMD GPU, whose PCI function the GPU's address is. The other partitions are
-// platform devices. A GPU without partitions stands for itself.
+// firstPartition returns the first partition of an AMD GPU, whose PCI function the GPU's address is. The other partitions are platform
+// devices. A GPU without partitions represents itself.
 func (x *Index) firstPartition(i int) int {
 	for _, leaf := range x.leaves[i] {
 		if x.devices[leaf].Partition == gpu.Some(0) {
@@ -133,7 +133,7 @@ func (x *Index) add(key string, i int) {
 	}
 }
 
-// Find returns the leaf devices that have a key: those of every device that has it.
+// Find returns the leaf devices of every device that has a key.
 func (x *Index) Find(key string) []int {
 	var leaves []int
 	for _, i := range x.byKey[key] {
@@ -154,8 +154,8 @@ func (x *Index) Leaves(i int) []int { return x.leaves[i] }
 // IsLeaf reports whether a device has no partitions.
 func (x *Index) IsLeaf(i int) bool { return x.leaves[i][0] == i }
 
-// IsNamed reports whether all names are known by which an allocation may mean a device. Otherwise an ID that is not in the index may
-// be that of the device.
+// IsNamed reports whether all names are known that an allocation may use for a device. Otherwise an ID that is not in the index may belong
+// to the device.
 func (x *Index) IsNamed(i int) bool { return x.named[i] }
 
 // SharesMemory reports whether a device is one of several MIG compute instances of a GPU instance, which have one memory.
@@ -169,8 +169,8 @@ func (x *Index) SharesMemory(i int) bool {
 // isNamed reports whether an NVIDIA GPU is known by its device node and its UUID.
 func isNamed(d *gpu.Device) bool { return nodeName(d) != "" && strings.HasPrefix(d.ID, "GPU-") }
 
-// nodeName returns the name of an NVIDIA GPU's device node; empty where it is not known. The index does not replace it: the node of
-// that number may be another GPU's.
+// nodeName returns the name of an NVIDIA GPU's device node; empty if it is unknown. The index does not replace it: the node of that number
+// may be another GPU's.
 func nodeName(d *gpu.Device) string {
 	if hasNumber(d.Name, nvidiaNode) {
 		return d.Name
@@ -178,7 +178,7 @@ func nodeName(d *gpu.Device) string {
 	return ""
 }
 
-// instanceNumbers returns the numbers of a MIG instance, from an ID of the form <parent>/<gi>/<ci> where the source does not set them.
+// instanceNumbers returns the numbers of a MIG instance, from an ID of the form <parent>/<gi>/<ci> if the source does not set them.
 func instanceNumbers(d *gpu.Device) (gi, ci int, ok bool) {
 	gi, ok1 := d.GPUInstance.Get()
 	ci, ok2 := d.ComputeInstance.Get()

@@ -17,7 +17,7 @@ func migInstance(id string, gi, ci int) gpu.Device {
 	return gpu.Device{ID: id, Vendor: gpu.NVIDIA, Parent: testUUID, GPUInstance: gpu.Some(gi), ComputeInstance: gpu.Some(ci)}
 }
 
-// A node of an NVIDIA GPU with MIG instances and a whole GPU. The keys of the first GPU stand for its instances.
+// A node of an NVIDIA GPU with MIG instances and a whole GPU. The keys of the first GPU represent its instances.
 func TestIndexNVIDIA(t *testing.T) {
 	x := NewIndex([]gpu.Device{
 		{ID: testUUID, Name: "nvidia3", Vendor: gpu.NVIDIA, Index: gpu.Some(0), Info: gpu.Info{PCIAddress: "0000:1b:00.0"}},
@@ -55,7 +55,7 @@ func TestIndexNVIDIA(t *testing.T) {
 	assert.True(t, ok)
 }
 
-// On AMD the PCI address of a partitioned GPU is that of its first partition.
+// On AMD the PCI address of a partitioned GPU belongs to its first partition.
 func TestIndexAMD(t *testing.T) {
 	partition := func(id string, number int, alias string) gpu.Device {
 		return gpu.Device{ID: id, Vendor: gpu.AMD, Parent: "ab", Partition: gpu.Some(number), Info: gpu.Info{PCIAddress: "0000:1b:00.0"}, Aliases: []string{alias}}

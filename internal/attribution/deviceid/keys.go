@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// nvidiaNode begins the name of an NVIDIA GPU's device node, before its number.
+// nvidiaNode is the prefix of the name of an NVIDIA GPU's device node, before its number.
 const nvidiaNode = "nvidia"
 
 // The keys of an Index. The names of device nodes (nvidia0, card1, renderD128, amdgpu_xcp_3) are keys as they are, and so are the
@@ -28,10 +28,10 @@ func instanceKey(parent string, gi, ci int) string {
 	return idKey(parent) + "/" + strconv.Itoa(gi) + "/" + strconv.Itoa(ci)
 }
 
-// pciPrefix begins the key of a PCI address.
+// pciPrefix is the prefix of the key of a PCI address.
 const pciPrefix = "pci:"
 
-// pciKey is the key of a PCI address, with a domain of four digits where four suffice.
+// pciKey is the key of a PCI address, with a domain of four digits if four suffice.
 func pciKey(address string) string {
 	address = strings.ToLower(address)
 	if len(address) == len("00000000:1b:00.0") {
@@ -66,7 +66,7 @@ func isPCIAddress(s string) bool {
 	return isHex(domain) && isHex(rest[:2]) && isHex(rest[3:5]) && isHex(rest[6:])
 }
 
-// hasUUIDPrefix reports whether an ID begins like that of an NVIDIA GPU or MIG instance.
+// hasUUIDPrefix reports whether an ID starts like the ID of an NVIDIA GPU or MIG instance.
 func hasUUIDPrefix(id string) bool {
 	return strings.HasPrefix(id, "GPU-") || strings.HasPrefix(id, "MIG-")
 }

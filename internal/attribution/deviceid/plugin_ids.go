@@ -14,13 +14,13 @@ type ID struct {
 	Key     string     // finds the device in an Index; empty if the ID has no known form
 	Vendor  gpu.Vendor // empty if neither the resource nor the ID names one
 	Sharing gpu.Sharing
-	// Extended reports that the ID begins like that of an NVIDIA GPU and continues in an unknown form. It stands for a GPU, and only
-	// a device that has exactly this ID is that GPU. Some plugins that share GPUs name their slots GPU-<uuid>-<n> and give the
-	// container another GPU than the kubelet chose, so nothing may be cut off such an ID.
+	// Extended reports that the ID starts like the ID of an NVIDIA GPU and continues in an unknown form. It represents a GPU, and only a
+	// device that has exactly this ID is that GPU. Some plugins that share GPUs name their slots GPU-<uuid>-<n> and give the container
+	// another GPU than the kubelet chose, so nothing may be cut off such an ID.
 	Extended bool
 }
 
-// IsGPU reports whether the form of the ID is that of a GPU's ID. A PCI address may be that of any device.
+// IsGPU reports whether the ID has the form of a GPU's ID. Any device may have a PCI address.
 func (id *ID) IsGPU() bool { return id.Key != "" && !strings.HasPrefix(id.Key, pciPrefix) }
 
 // forms parse the forms of device IDs. The first that matches counts.

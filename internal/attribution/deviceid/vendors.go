@@ -23,7 +23,7 @@ const (
 var vendors = []struct {
 	vendor    gpu.Vendor
 	domain    string   // of the device plugins' resources; the DRA drivers' names are below it
-	resources []string // patterns (path.Match) of the resources that stand for GPUs, without the domain
+	resources []string // patterns (path.Match) of the resources that represent GPUs, without the domain
 	virtual   []string // patterns of those for virtual machines: virtual GPUs by the names of their types, GPUs as a whole
 	driver    string   // the DRA driver whose devices are GPUs
 }{
@@ -53,13 +53,13 @@ func VendorOf(name string) gpu.Vendor {
 	return ""
 }
 
-// IsGPUResource reports whether a resource stands for GPUs, whatever the IDs of its devices look like. The vendors' plugins also
-// hand out network interfaces and other devices.
+// IsGPUResource reports whether a resource represents GPUs, for any form of the IDs of its devices. The vendors' plugins also allocate
+// network interfaces and other devices.
 func IsGPUResource(resource string) bool {
 	return others[resource] != "" || IsPhysical(resource) || isVirtual(resource)
 }
 
-// IsPhysical reports whether a resource stands for GPUs or their partitions that a vendor's device plugin hands out to containers.
+// IsPhysical reports whether a resource represents GPUs or their partitions that a vendor's device plugin allocates to containers.
 func IsPhysical(resource string) bool {
 	domain, name, _ := strings.Cut(resource, "/")
 	for _, v := range vendors {
@@ -70,7 +70,7 @@ func IsPhysical(resource string) bool {
 	return false
 }
 
-// isVirtual reports whether a resource of a vendor stands for GPUs of virtual machines.
+// isVirtual reports whether a resource of a vendor represents GPUs of virtual machines.
 func isVirtual(resource string) bool {
 	domain, name, _ := strings.Cut(resource, "/")
 	for _, v := range vendors {
@@ -89,6 +89,6 @@ func MatchesAny(patterns []string, name string) bool {
 	})
 }
 
-// IsMPSServer reports whether an executable is NVIDIA's server that works for MPS clients. The type of its process is that of any other
+// IsMPSServer reports whether an executable is NVIDIA's server that works for MPS clients. Its process has the same type as any other
 // process.
 func IsMPSServer(executable string) bool { return strings.HasPrefix(executable, "nvidia-cuda-mps") }

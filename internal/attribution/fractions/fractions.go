@@ -19,8 +19,8 @@ type Grant interface {
 	Part(memory gpu.Opt[int64]) Part
 }
 
-// memoryShare returns the share of a GPU that an amount of its memory is; absent if the GPU's memory is not known, or if the amount
-// exceeds it, as it does where a plugin hands out more memory than there is.
+// memoryShare returns the share of a GPU that an amount of its memory is; absent if the GPU's memory is unknown, or if the amount exceeds
+// it, which happens if a plugin allocates more memory than there is.
 func memoryShare(bytes int64, memory gpu.Opt[int64]) gpu.Opt[float64] {
 	total, ok := memory.Get()
 	if !ok || total <= 0 || bytes <= 0 || bytes > total {

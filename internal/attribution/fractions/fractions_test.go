@@ -105,7 +105,7 @@ func TestTenants(t *testing.T) {
 	assert.Equal(t, "worker", ParseTenant(pairs("nvidia.com/container.worker.gpu-memory.request", "5Gi")).Container)
 }
 
-// Each container that has vGPUs has an entry; others have none, or an empty one.
+// Each container that has vGPUs has an entry; other containers have no entry, or an empty one.
 func TestContainersOfVGPUs(t *testing.T) {
 	const one, two = "GPU-0fc3eda5-e98b-a25b-5b0d-cf5c855d1448", "GPU-00552014-5c87-89ac-b1a6-7b53aa24b0ec"
 	for value, want := range map[string][][]string{

@@ -43,7 +43,7 @@ func ParseGPUShare(annotations map[string]string, units, requested int64) (GPUSh
 	return GPUShare{DeviceNode: "nvidia" + strconv.FormatUint(index, 10), units: units, device: device}, true
 }
 
-// Part implements Grant. The limit is that of the unit in which the GPU's units make about the memory that it has: a GiB is 1,024 MiB, so
+// Part implements Grant. The limit is in the unit in which the GPU's units add up to about the memory that it has: a GiB is 1,024 MiB, so
 // only one of them does.
 func (g GPUShare) Part(memory gpu.Opt[int64]) Part {
 	part := Part{Share: gpu.Some(float64(g.units) / float64(g.device))}

@@ -20,7 +20,7 @@ import (
 // A reservation pod holds one GPU and has the label groupLabel. A tenant of one GPU has the same label. A tenant of several
 // (gpu-fraction-num-devices) has a label groupPrefix<group> with the value <group> for each:
 // https://github.com/kai-scheduler/KAI-Scheduler/blob/c4c352c880e90031c19a0fbc7c8ed4d86973f543/pkg/binder/binding/resourcereservation/resource_reservation.go
-// (syncForGpuGroupWithLock, updatePodGPUGroup). So the number of devices needs no annotation, and the share is that of each device.
+// (syncForGpuGroupWithLock, updatePodGPUGroup). So the number of devices needs no annotation, and the share applies to each device.
 const (
 	groupLabel  = "runai-gpu-group"
 	groupPrefix = groupLabel + "/"
@@ -50,7 +50,7 @@ const (
 // DefaultReservationNamespaces returns the namespaces that KAI and Run:ai create for their reservation pods.
 func DefaultReservationNamespaces() []string { return []string{kaiNamespace, runaiNamespace} }
 
-// ReservedGroup returns the group of tenants for which a reservation pod holds its GPU; false if the labels are not those of a
+// ReservedGroup returns the group of tenants for which a reservation pod holds its GPU; false if the labels are not the labels of a
 // reservation pod.
 func ReservedGroup(labels map[string]string) (string, bool) {
 	group := labels[groupLabel]
@@ -118,7 +118,7 @@ func containerOf(key, suffix string) (string, bool) {
 	return name, ok1 && ok2 && name != ""
 }
 
-// quantity returns a number of bytes, such as 5Gi; 0 if it is none.
+// quantity returns a number of bytes, such as 5Gi; 0 if it is invalid.
 func quantity(s string) int64 {
 	q, err := resource.ParseQuantity(s)
 	if err != nil || q.Sign() <= 0 || q.Value() > maxMiB*mib {
@@ -127,7 +127,7 @@ func quantity(s string) int64 {
 	return q.Value()
 }
 
-// mebibytes returns a number of MiB in bytes; 0 if it is none.
+// mebibytes returns a number of MiB in bytes; 0 if it is invalid.
 func mebibytes(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > maxMiB {

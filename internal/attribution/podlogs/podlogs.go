@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// DefaultPath is where the kubelet keeps its logs.
+// DefaultPath is the directory of the kubelet's logs.
 const DefaultPath = "/var/log"
 
 const (
@@ -40,8 +40,8 @@ type Container struct {
 // Dirs reads <path>/pods, with directories <namespace>_<pod>_<uid>, and <path>/containers, with links
 // <pod>_<namespace>_<container>-<id>.log to <directory of the pod>/<container>/<restart>.log. It is not safe for concurrent use.
 //
-// The kubelet keeps the last instance of a container beside the current one, and for a while the pods that are gone. A name that stands
-// for two is therefore not resolved.
+// The kubelet keeps the last instance of a container beside the current one, and for a while the pods that are gone. A name with two
+// instances is therefore not resolved.
 type Dirs struct {
 	pods, containers folder
 
@@ -59,7 +59,7 @@ func New(path string) *Dirs {
 	}
 }
 
-// Refresh reads the directories that have changed. A missing directory is no error; its names are unknown.
+// Refresh reads the directories that have changed. A missing directory is not an error; its names are unknown.
 func (d *Dirs) Refresh() error {
 	names, changed, err1 := d.pods.read()
 	if changed {
@@ -103,7 +103,7 @@ func (d *Dirs) Pod(uid string) (Pod, bool) {
 	return pod, ok
 }
 
-// UID returns the UID of a pod, if its name stands for one pod only.
+// UID returns the UID of a pod, if only one pod has its name.
 func (d *Dirs) UID(pod Pod) (string, bool) {
 	if uids := d.uids[pod]; len(uids) == 1 {
 		return uids[0], true
@@ -117,7 +117,7 @@ func (d *Dirs) Container(id string) (Container, bool) {
 	return container, ok
 }
 
-// ID returns the ID of the newest instance of a container, if its name stands for one container only.
+// ID returns the ID of the newest instance of a container, if only one container has its name.
 func (d *Dirs) ID(container Container) (string, bool) {
 	files := d.ids[container]
 	switch len(files) {
@@ -148,8 +148,8 @@ func (d *Dirs) ID(container Container) (string, bool) {
 	return newest, newest != ""
 }
 
-// UIDOf returns the UID of a container's pod. If the pod's name stands for several pods, it is the one with the container's log file: an
-// earlier pod may still have a directory, but no files of its containers.
+// UIDOf returns the UID of a container's pod. If several pods have the pod's name, it is the one with the container's log file: an earlier
+// pod may still have a directory, but no files of its containers.
 func (d *Dirs) UIDOf(container Container) (string, bool) {
 	if uid, ok := d.UID(container.Pod); ok {
 		return uid, true

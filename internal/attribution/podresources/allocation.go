@@ -79,8 +79,8 @@ func newDynamic(dynamic *podresourcesv1.DynamicResource, claimed, before *podres
 	return d
 }
 
-// ownCDI returns the CDI devices of one device of a claim. Kubelets up to at least 1.37 list with each device of a claim those of all
-// previous devices as well.
+// ownCDI returns the CDI devices of one device of a claim. Kubelets up to at least 1.37 list with each device of a claim also the CDI
+// devices of all previous devices.
 func ownCDI(claimed, before *podresourcesv1.ClaimResource) []*podresourcesv1.CDIDevice {
 	all, earlier := claimed.GetCdiDevices(), before.GetCdiDevices()
 	if claimed.GetDriverName() != before.GetDriverName() || len(all) <= len(earlier) {

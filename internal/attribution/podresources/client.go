@@ -20,7 +20,7 @@ import (
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// DefaultEndpoint is where the kubelet listens, unless its root directory was moved.
+// DefaultEndpoint is the socket of the kubelet, unless its root directory was moved.
 const DefaultEndpoint = "unix:///var/lib/kubelet/pod-resources/kubelet.sock"
 
 // defaultTimeout bounds one call, within the caller's own bound.
@@ -34,7 +34,7 @@ type Client struct {
 	path string
 
 	mu     sync.Mutex
-	conn   *connection // nil if there is none
+	conn   *connection // nil if not connected
 	made   uint64      // number of connections so far
 	closed bool
 }

@@ -171,7 +171,7 @@ func TestListNobodyListens(t *testing.T) {
 
 func TestListNotAllowed(t *testing.T) {
 	if os.Getuid() == 0 {
-		// Root may do everything: what dialing would say is put in its place.
+		// Root is never refused: the error of dialing is injected.
 		client := newClient(t, "unix:///nonexistent/kubelet.sock")
 		err := client.explain(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.EACCES)})
 		require.ErrorIs(t, err, syscall.EACCES)

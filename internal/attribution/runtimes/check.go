@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Check is whether a configured runtime can be asked.
+// Check is whether a configured runtime can be queried.
 type Check struct {
 	Runtime string   // container.runtime.name
-	Places  []string // the files and sockets of it that are there; none where the machine does not have the runtime
+	Places  []string // its existing files and sockets; empty if the machine does not have the runtime
 	Err     error
 }
 
-// Check looks up a container that does not exist in each runtime. Without a running container containerd's socket is not asked.
+// Check looks up a container that does not exist in each runtime. Without a running container containerd's socket is not queried.
 func (r *Runtimes) Check(ctx context.Context) []Check {
 	checks := make([]Check, 0, len(r.runtimes))
 	for _, asked := range r.runtimes {

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// Config selects the runtimes that are asked, in this order. One that is not given is not asked.
+// Config selects the runtimes that are queried, in this order. A missing runtime is not queried.
 type Config struct {
 	Docker     *DockerConfig     `mapstructure:"docker,omitempty"`
 	Podman     *PodmanConfig     `mapstructure:"podman,omitempty"`
@@ -22,27 +22,27 @@ type Config struct {
 	Labels []string `mapstructure:"labels"`
 }
 
-// DockerConfig is where Docker's containers are read.
+// DockerConfig is the configuration of Docker's state files and API.
 type DockerConfig struct {
 	// Path is Docker's data-root; empty: it is not read.
 	Path string `mapstructure:"path"`
-	// Endpoint is the socket of Docker's API; empty: it is not asked.
+	// Endpoint is the socket of Docker's API; if empty, it is not queried.
 	Endpoint string `mapstructure:"endpoint"`
 }
 
-// PodmanConfig is where Podman's containers are read.
+// PodmanConfig is the configuration of Podman's storage and API.
 type PodmanConfig struct {
 	// Paths are directories of containers-storage (graphroot), or patterns of such (filepath.Match).
 	Paths []string `mapstructure:"paths"`
-	// Endpoint is the socket of Podman's API; empty: it is not asked.
+	// Endpoint is the socket of Podman's API; if empty, it is not queried.
 	Endpoint string `mapstructure:"endpoint"`
 }
 
-// ContainerdConfig is where containerd's containers are read.
+// ContainerdConfig is the configuration of containerd's state files and API.
 type ContainerdConfig struct {
 	// Path is containerd's state directory.
 	Path string `mapstructure:"path"`
-	// Endpoint is containerd's socket; empty: it is not asked.
+	// Endpoint is containerd's socket; if empty, it is not queried.
 	Endpoint string `mapstructure:"endpoint"`
 }
 

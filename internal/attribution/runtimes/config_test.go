@@ -23,7 +23,7 @@ func load(t *testing.T, document string) (*Config, error) {
 	return &c, confmap.Validate(&c)
 }
 
-// No socket is asked unless the configuration names it.
+// No socket is queried unless the configuration names it.
 func TestConfig(t *testing.T) {
 	for in, want := range map[string]Config{
 		"docker:\npodman:\ncontainerd:": {

@@ -38,7 +38,7 @@ func TestContainerdBundle(t *testing.T) {
 	assert.Nil(t, found, "containerd itself has no names")
 }
 
-// Docker's containers are Docker's, also where Docker is not asked.
+// Docker's containers are Docker's, also if Docker is not queried.
 func TestContainerdOfDocker(t *testing.T) {
 	state := t.TempDir()
 	write(t, bundle, bundleFile(state, "moby", id))
@@ -58,7 +58,7 @@ func bytesField(to []byte, number protowire.Number, value string) []byte {
 	return protowire.AppendString(protowire.AppendTag(to, number, protowire.BytesType), value)
 }
 
-// getResponse is containerd's answer: a container with an ID, labels, an image, a runtime and fields that nobody asked for.
+// getResponse is containerd's answer: a container with an ID, labels, an image, a runtime and fields that are not used.
 func getResponse(id, image string, labels ...string) []byte {
 	container := bytesField(nil, 1, id)
 	for i := 0; i < len(labels); i += 2 {

@@ -48,7 +48,7 @@ func (d *docker) find(ctx context.Context, id string) (*Description, error) {
 	if err2 != nil {
 		return nil, errors.Join(err, err2)
 	}
-	return asked, nil // also where the state files could not be read: Docker itself has answered
+	return asked, nil // also if the state files could not be read: Docker itself has answered
 }
 
 func (d *docker) fromFile(id string) (*Description, error) {

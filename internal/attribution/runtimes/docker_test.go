@@ -48,7 +48,7 @@ func TestDockerStateFile(t *testing.T) {
 	assert.Nil(t, found)
 }
 
-// The socket is asked where the state file does not have the container, and for nothing but the container.
+// The socket is queried if the state file does not have the container, and only for the container.
 func TestDockerSocket(t *testing.T) {
 	endpoint := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		assert.Equal(t, http.MethodGet, r.Method)

@@ -30,7 +30,7 @@ func newEngine(runtime, endpoint string) *engine {
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		},
-		DisableKeepAlives:      true, // containers are asked for once
+		DisableKeepAlives:      true, // containers are queried once
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

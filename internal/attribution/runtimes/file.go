@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// readFile returns a regular file of at most most bytes; nil if there is none. Users may own the folders of rootless Podman, so that
-// anything may stand in the place of the file: opening it must not wait for a writer.
+// readFile returns a regular file of at most most bytes; nil if there is no file. Users may own the directories of rootless Podman, so that
+// the path may be anything: opening it must not wait for a writer.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // below a configured directory
 	if isMissing(err) {
@@ -44,7 +44,8 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// unreadable returns the error of a file or directory below dir. A missing right is one problem of the directory, not one of each container.
+// unreadable returns the error of a file or directory below dir. A missing permission is one problem of the directory, not one of each
+// container.
 func unreadable(runtime, dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s: read below %s: permission denied: read it as root, or name the socket as endpoint", runtime, dir)

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxStorage  = 16 << 20 // bytes of the list of a storage's containers
-	maxStorages = 1024     // that a pattern stands for
+	maxStorages = 1024     // that match a pattern
 )
 
 // podman finds containers in the lists of containers-storage, which have names and images, and by Podman's API, which has labels too.
@@ -82,7 +82,7 @@ func (p *podman) storages() []string {
 	for _, path := range p.paths {
 		found, err := filepath.Glob(path)
 		if err != nil || len(found) == 0 {
-			found = []string{path} // so that a right that is missing is reported
+			found = []string{path} // so that a missing permission is reported
 		}
 		all = append(all, found[:min(len(found), maxStorages)]...)
 	}

@@ -64,7 +64,7 @@ func TestPodmanSystemFirst(t *testing.T) {
 	assert.Equal(t, podmanOf("true"), found)
 }
 
-// One storage with garbage does not hide the others, and is reported where no other has the container.
+// One storage with garbage does not hide the others, and is reported if no other has the container.
 func TestPodmanGarbage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, "{", dir, "a", "overlay-containers/containers.json")
@@ -77,7 +77,7 @@ func TestPodmanGarbage(t *testing.T) {
 	require.ErrorContains(t, err, "it is not a JSON list of containers")
 }
 
-// The socket is asked for labels alone, which the storage does not have. Where it does not answer, the storage counts.
+// The socket is queried only for labels, which the storage does not have. If it does not answer, the storage counts.
 func TestPodmanSocket(t *testing.T) {
 	dir := t.TempDir()
 	write(t, storage(id, "train", "localhost/train:2"), dir, "overlay-containers/containers.json")

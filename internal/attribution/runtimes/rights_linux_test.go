@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody opens files with the rights of nobody where the test runs as root, whom no rights stop.
+// asNobody opens files with the permissions of nobody if the test runs as root, for whom permissions do not apply.
 func asNobody(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -35,10 +35,10 @@ func asNobody(t *testing.T, f func()) {
 	f()
 }
 
-// Without the right to read the state files the error is the same for all containers, says what to do, and hides no other runtime.
+// Without permission to read the state files the error is the same for all containers, says what to do, and hides no other runtime.
 func TestWithoutRights(t *testing.T) {
 	root := t.TempDir()
-	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // so that nobody gets as far as the runtimes' directories
+	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // so that the user nobody can reach the runtimes' directories
 		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o011 != 0o011 && strings.HasPrefix(dir, os.TempDir()+"/") {
 			require.NoError(t, os.Chmod(dir, 0o755))
 		}

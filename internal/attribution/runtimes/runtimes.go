@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package runtimes asks Docker, Podman and containerd what they know of a container: its name, its image and labels. It reads their state
-// files, and their sockets only where the configuration names them, because who may use these is root.
+// files, and their sockets only if the configuration names them, because access to these is equal to root.
 package runtimes
 
 import (
@@ -53,8 +53,8 @@ func New(config *Config) *Runtimes {
 	return r
 }
 
-// Find returns what the first runtime that knows a container says of it; nil if none knows it. Labels has the configured ones alone, as
-// container.label.<key>. The error says which runtimes could not be asked, where none of the others knows the container.
+// Find returns the description of the first runtime that knows a container; nil if no runtime knows it. Labels has only the configured
+// ones, as container.label.<key>. The error says which runtimes could not be queried, if none of the others knows the container.
 func (r *Runtimes) Find(ctx context.Context, id string) (*Description, error) {
 	if !isID(id) {
 		return nil, nil
@@ -72,7 +72,7 @@ func (r *Runtimes) Find(ctx context.Context, id string) (*Description, error) {
 	return nil, errors.Join(errs...)
 }
 
-// isID reports whether an ID can be a part of a path: hexadecimal digits, or those of ECS on Fargate with a dash and a number.
+// isID reports whether an ID can be a part of a path: hexadecimal digits, or an ID of ECS on Fargate with a dash and a number.
 func isID(id string) bool { return id != "" && strings.Trim(id, "0123456789abcdef-") == "" }
 
 const (
@@ -97,7 +97,7 @@ func (r *Runtimes) bounded(d *Description) *Description {
 	return b
 }
 
-// setImage sets the image from a reference: [registry[:port]/]path[:tag][@digest]. The ID of an image is no name.
+// setImage sets the image from a reference: [registry[:port]/]path[:tag][@digest]. The ID of an image is not a name.
 func (d *Description) setImage(reference string) {
 	name, _, _ := strings.Cut(reference, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {

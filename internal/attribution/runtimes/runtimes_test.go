@@ -34,7 +34,7 @@ func find(t *testing.T, config *Config, id string) (*Description, error) {
 	return New(config).Find(ctx, id)
 }
 
-// A machine without Docker is no problem, although the configuration names it.
+// A machine without Docker is not a problem, although the configuration names it.
 func TestNoRuntime(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	found, err := find(t, &Config{

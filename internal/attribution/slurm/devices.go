@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// DefaultDevicesPath is where the hierarchy of the devices controller of version 1 is mounted.
+// DefaultDevicesPath is the usual mount point of the hierarchy of the devices controller of version 1.
 const DefaultDevicesPath = "/sys/fs/cgroup/devices"
 
 // ErrNoDevices is the error of a machine on which no control group of version 1 shows which devices Slurm's jobs may use.
@@ -77,7 +77,7 @@ func (a *Allocations) addUsers(dir string) error {
 	})
 }
 
-// each calls do with each folder of a name that begins with prefix and ends with a number.
+// each calls do with each directory whose name starts with prefix and ends with a number.
 func each(dir, prefix string, do func(number, dir string) error) error {
 	names, err := list(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -121,8 +121,8 @@ func parseDevices(content []byte) (nodes []string, all bool) {
 	return nodes, false
 }
 
-// nodeOf returns the name of a GPU's device node: nvidia0, card1, renderD128. It is empty for other devices; those of NVIDIA from 254 on are
-// for all GPUs.
+// nodeOf returns the name of a GPU's device node: nvidia0, card1, renderD128. It is empty for other devices; NVIDIA's devices from 254 on
+// are for all GPUs.
 func nodeOf(major, minor string) string {
 	if !isNumber(minor) || len(minor) > 3 {
 		return ""

@@ -147,7 +147,7 @@ func parseDetails(id string, content []byte) Job {
 	return job
 }
 
-// isDeviceName reports whether the name of a file is that of a device.
+// isDeviceName reports whether the name of a file is the name of a device.
 func isDeviceName(name string) bool {
 	return isNumber(name) && len(name) <= 4 || strings.HasPrefix(name, "GPU-") || strings.HasPrefix(name, "MIG-")
 }

@@ -74,7 +74,7 @@ func manyJobs(n int) string {
 	return b.String()
 }
 
-// What is known of a job is absent where it cannot be understood. The job holds its GPU all the same.
+// An attribute of a job is absent if it cannot be understood. The job still holds its GPU.
 func TestDetailsOfBadFiles(t *testing.T) {
 	found, err := ReadMapping(folder(t, map[string]string{
 		"0": "7\n", "job.7": "user=a\x01b\naccount=" + strings.Repeat("a", maxDetail+1) + "\npartition=\xff\nnothing\n=\n", "job.8": strings.Repeat("u", maxFile+1),

@@ -159,7 +159,7 @@ func TestFollowClaims(t *testing.T) {
 	assert.Empty(t, claims.view.claimed)
 }
 
-// A claim that is for something else is none of ours; one that several have is shared; requests of one class are summed.
+// A claim for something else is ignored; a claim of several pods is shared; requests of one class are summed.
 func TestClaimsOfPods(t *testing.T) {
 	client := fake.NewClientset(claiming("nic", "n1", "nic", "main"), claiming("two", "n1", "two", "one", "other"), claiming("users", "n1", "users", "main"))
 	claims, f := newClaimed(t, client)
@@ -191,8 +191,8 @@ func TestSharedClaimCountsForEach(t *testing.T) {
 	assert.Equal(t, []string{"a one 1", "a other 1", "b main 1"}, counts)
 }
 
-// A claim that two pods have is shared to the end of both: with the first it loses a user. Another claim of the same name is none of a pod's that had
-// its own.
+// A claim that two pods have is shared to the end of both: with the first it loses a user. Another claim of the same name does not belong
+// to a pod that had its own.
 func TestClaimLosesUsers(t *testing.T) {
 	client := fake.NewClientset(claiming("a", "n1", "both", "main"))
 	claims, f := newClaimed(t, client)

@@ -21,11 +21,11 @@ type storedPod struct {
 	owners     []metav1.OwnerReference
 	containers []request // of the containers that run together: all but init containers that end
 	total      []amount  // what the scheduler counts for the pod
-	missing    []amount  // those of the total that the scheduler misses on some node
+	missing    []amount  // the part of the total that the scheduler misses on some node
 	placement  *placement
 	claims     []kube.PodClaim // that may be for GPUs
 	ended      bool
-	life       *lifecycle.Pod // nil if it requests nothing that may be a GPU, or nobody follows pods
+	life       *lifecycle.Pod // nil if it requests nothing that may be a GPU, or pods are not followed
 }
 
 type request struct {
@@ -33,7 +33,7 @@ type request struct {
 	amount
 }
 
-// storedNode is what is kept of a node: only its name if it has none of the resources.
+// storedNode is what is kept of a node: only its name if it does not have the resources.
 type storedNode struct {
 	metav1.ObjectMeta
 	capacity, allocatable []amount
@@ -141,7 +141,7 @@ func missing(status *corev1.PodStatus, requested []amount) []amount {
 //
 //	0/5 nodes are available: 2 Insufficient cpu, 3 Insufficient nvidia.com/gpu. preemption: 0/5 nodes are available: …
 //
-// where the name of another resource may begin with this one.
+// The name of another resource may start with this one.
 func insufficient(message, resource string) bool {
 	const word = "Insufficient "
 	for {

@@ -55,7 +55,8 @@ func (p *placement) fits(n *site) bool {
 	return p.terms == nil || slices.ContainsFunc(p.terms, n.meets)
 }
 
-// repellingTaints returns the taints that keep pods from being scheduled, with that of a cordoned node, which may not have it yet.
+// repellingTaints returns the taints that keep pods from being scheduled, including the taint of a cordoned node, which may not have it
+// yet.
 func repellingTaints(spec *corev1.NodeSpec) []corev1.Taint {
 	var taints []corev1.Taint
 	for i := range spec.Taints {

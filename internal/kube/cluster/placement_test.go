@@ -54,8 +54,8 @@ func requiring(p *corev1.Pod, terms ...corev1.NodeSelectorTerm) *corev1.Pod {
 	return p
 }
 
-// A GPU keeps a pod from being scheduled in some cases, and something else in others, although the scheduler misses a GPU in all of
-// them, on the nodes that have none.
+// A GPU keeps a pod from being scheduled in some cases, and something else in others, although the scheduler misses a GPU in all of them,
+// on the nodes without GPUs.
 func TestPending(t *testing.T) {
 	full := func(n int) runtime.Object {
 		return pod(fmt.Sprint("full-", n), fmt.Sprint("gpu", n), container("main", nvidia, 8))
@@ -153,7 +153,7 @@ func TestTaints(t *testing.T) {
 		name: "n",
 		taints: repellingTaints(&corev1.NodeSpec{Taints: []corev1.Taint{
 			{Key: "a", Value: "5", Effect: corev1.TaintEffectNoSchedule},
-			{Key: "b", Effect: corev1.TaintEffectPreferNoSchedule}, // repels nobody
+			{Key: "b", Effect: corev1.TaintEffectPreferNoSchedule}, // repels no pod
 		}}),
 	}
 	for name, c := range map[string]struct {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// DefaultResources returns the names of the resources that stand for GPUs, including NVIDIA's plugin where it renames shared ones
-// (renameByDefault), and AMD's where it names partitions by their modes (resource_naming_strategy mixed).
+// DefaultResources returns the names of the resources that represent GPUs, including the names of NVIDIA's plugin if it renames shared ones
+// (renameByDefault), and of AMD's if it names partitions by their modes (resource_naming_strategy mixed).
 func DefaultResources() []string {
 	return []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}
 }
 
-// CheckResources checks names of resources. Each is a name or a pattern as in path.Match: * stands for any characters but a slash, and
-// ? for one.
+// CheckResources checks names of resources. Each is a name or a pattern as in path.Match: * matches any characters but a slash, and ?
+// matches one.
 func CheckResources(patterns []string) error {
 	if len(patterns) == 0 {
 		return errors.New("at least one name must be given")

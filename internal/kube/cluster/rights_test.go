@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The rights are those of the manifests in deploy/kubernetes/cluster, components/cluster-events and components/cluster-claims.
+// The permissions equal the permissions in deploy/kubernetes/cluster, components/cluster-events and components/cluster-claims.
 func TestRights(t *testing.T) {
 	texts := func(kinds ...string) []string {
 		var all []string

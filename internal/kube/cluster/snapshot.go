@@ -106,8 +106,8 @@ func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64)
 }
 
 // waits reports whether a pod waits for a resource that the scheduler misses on some node. The scheduler misses it on each node without
-// any, and most nodes of a cluster may have none, whatever keeps the pod from those that have it. So either some node has or had the
-// resource, fits the pod and has too few left, or no node ever had it.
+// any, and most nodes of a cluster may have none, regardless of what keeps the pod from the nodes that have it. So either some node has or
+// had the resource, fits the pod and has too few left, or no node ever had it.
 func waits(p *placement, wanted int64, offers []offer) bool {
 	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(&o.node.site) })
 }

@@ -28,7 +28,7 @@ type View struct {
 	pods, nodes *kube.Informer
 	owners      *kube.Owners // nil: only the direct owners are known
 	claims      claimSource  // nil: claims do not count
-	listed      func()       // waits for the first list and reports it; nil if nobody follows pods
+	listed      func()       // waits for the first list and reports it; nil if pods are not followed
 	ctx         context.Context
 	cancel      context.CancelFunc
 	running     sync.WaitGroup
@@ -37,7 +37,7 @@ type View struct {
 	ownersListed, claimsListed bool
 	ownersPause, claimsPause   time.Time
 
-	seen    func(*lifecycle.Pod) // of the followers, as is knows; nil if nobody follows pods
+	seen    func(*lifecycle.Pod) // of the followers, as is knows; nil if pods are not followed
 	knows   func(uid string) bool
 	handing sync.Mutex // pods with claims are handed on one after the other
 	claimed map[types.UID]*claimed

@@ -213,7 +213,7 @@ func TestAllocationsOfRandomClaims(t *testing.T) {
 	}
 }
 
-// What is not known has no GPU-seconds: a number of devices that nobody has said, and the part of a claim that others have, too.
+// An allocation of unknown size has no GPU-seconds: an unknown number of devices, and the part of a shared claim.
 func TestAllocationsOfUnknownSize(t *testing.T) {
 	pod := begun()
 	scheduled(pod)

@@ -56,7 +56,8 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	return c.events
 }
 
-// Deleted returns that a pod is gone. seen is when it was last known to exist, if nobody saw its end; zero if the API server has reported it.
+// Deleted returns that a pod is gone. seen is when it was last known to exist, if its end was not observed; zero if the API server has
+// reported it.
 func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
 	c := &changes{pod: pod, now: now}
 	if !pod.Ended() {
@@ -77,7 +78,8 @@ var words = map[gpu.EventType]string{
 	gpu.EventPodDeleted: "deleted", gpu.EventAllocated: "allocated", gpu.EventReleased: "released", gpu.EventPodSnapshot: "snapshot",
 }
 
-// add adds an event. at is the API's time of it, zero if it has none. what distinguishes it from other events of the type of the same pod.
+// add adds an event. at is the API's time of it, zero if it is missing. what distinguishes it from other events of the type of the same
+// pod.
 func (c *changes) add(kind gpu.EventType, at time.Time, message string, change gpu.PodChange, what ...string) {
 	p := c.pod
 	change.Namespace, change.Name, change.UID, change.Node = p.Namespace, p.Name, p.UID, p.Node
@@ -91,10 +93,10 @@ func (c *changes) add(kind gpu.EventType, at time.Time, message string, change g
 	c.events = append(c.events, e)
 }
 
-// timeOfUID returns the time in the UID of an event. It is the same whenever the event is found, where that is possible.
+// timeOfUID returns the time in the UID of an event. If possible, it is the same whenever the event is found.
 func (c *changes) timeOfUID(kind gpu.EventType, at time.Time) time.Time {
 	switch {
-	case kind == gpu.EventPodPhase: // after two restarts the API does not have any more when the pod began to run
+	case kind == gpu.EventPodPhase: // after two restarts the API does not have the start of the pod any more
 		return c.pod.Created
 	case !at.IsZero():
 		return at
@@ -115,7 +117,7 @@ func (c *changes) created() {
 		requests = append(requests, text)
 	}
 	message := c.pod.names() + " was created"
-	if len(requests) > 0 { // not where only init containers request a GPU that end before the others start
+	if len(requests) > 0 { // not if only init containers request a GPU that end before the others start
 		message += " and requests " + strings.Join(requests, ", ")
 	}
 	c.add(gpu.EventPodCreated, c.pod.Created, message, gpu.PodChange{})
@@ -150,7 +152,7 @@ func (c *changes) conditions(before *Pod) {
 		}
 		last := before.condition(kind)
 		if last == nil && now.Status != string(corev1.ConditionTrue) || last != nil && last.Status == now.Status {
-			continue // a condition begins as false
+			continue // a condition starts as false
 		}
 		c.add(gpu.EventPodCondition, now.Since, because(fmt.Sprintf("%s: %s is %s", c.pod.names(), now.Type, now.Status), cmp.Or(now.Message, now.Reason)),
 			gpu.PodChange{Condition: &gpu.PodCondition{Type: now.Type, Status: now.Status, Reason: now.Reason}}, now.Type, now.Status)
@@ -165,7 +167,7 @@ func (c *changes) phase(before *Pod) {
 	}
 	change := gpu.PodChange{PreviousPhase: before.Phase, Reason: p.Reason}
 	if !p.Ended() {
-		c.add(gpu.EventPodPhase, p.phaseBegan(), p.names()+" is "+p.Phase, change, p.Phase)
+		c.add(gpu.EventPodPhase, p.phaseStart(), p.names()+" is "+p.Phase, change, p.Phase)
 		return
 	}
 	message := p.names() + " has " + strings.ToLower(p.Phase)
@@ -177,7 +179,7 @@ func (c *changes) phase(before *Pod) {
 	} else {
 		message = because(message, cmp.Or(p.Message, p.Reason))
 	}
-	c.add(gpu.EventPodFinished, p.phaseBegan(), message, change, p.Phase)
+	c.add(gpu.EventPodFinished, p.phaseStart(), message, change, p.Phase)
 }
 
 func because(what, why string) string {

@@ -214,7 +214,7 @@ func TestUnknownPod(t *testing.T) {
 	assert.Equal(t, events[0].UID, first[0].UID, "also when it was followed from its creation")
 }
 
-// What happened twice has two UIDs, also where the API has no time of it.
+// An event that happened twice has two UIDs, even if the API has no time of it.
 func TestUIDsOfRepeatedChanges(t *testing.T) {
 	pod := begun()
 	seen := map[string]int{}
@@ -236,7 +236,7 @@ func TestUIDsOfRepeatedChanges(t *testing.T) {
 	}
 }
 
-// A change has the same UID after a restart of the collector, also where the API does not have its time any more.
+// A change has the same UID after a restart of the collector, even if the API does not have its time any more.
 func TestUIDsOfAPodThatRestarts(t *testing.T) {
 	uids := func(events []gpu.Event) map[gpu.EventType]string {
 		found := map[gpu.EventType]string{}

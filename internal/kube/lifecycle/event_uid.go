@@ -12,7 +12,7 @@ import (
 )
 
 // eventUID returns a UUID of version 7 that is the same whenever the same change of the same object is found: after a restart of the
-// collector, and by another replica. Whoever gets it twice can drop one. at is a time of the API's.
+// collector, and by another replica. A receiver that gets it twice can drop one. at is a time of the API's.
 func eventUID(at time.Time, of ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	var id uuid.UUID

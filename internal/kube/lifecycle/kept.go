@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// after returns the pod with what is kept of its former state. before is nil if there is none.
+// after returns the pod with what is kept of its former state. before is nil if there is no former state.
 func (p *Pod) after(before *Pod) *Pod {
 	if before == nil {
 		return p

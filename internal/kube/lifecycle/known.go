@@ -30,7 +30,7 @@ type knownPod struct {
 	Seen time.Time `json:"seen"`
 }
 
-// knownWorkload is what is stored of a workload. Its pods are those of the pods that are stored.
+// knownWorkload is what is stored of a workload. Its pods are the stored pods.
 type knownWorkload struct {
 	Namespace string              `json:"namespace"`
 	Owners    []gpu.Owner         `json:"owners"`
@@ -69,7 +69,7 @@ func (t *Tracker) Restore(stored func(use func(name string, data []byte) error))
 	}
 }
 
-// Resume has the Tracker go on after a time in which nobody watched, with what it knows. It is called before the next pod is seen.
+// Resume lets the Tracker go on after a time without a watch, with what it knows. It is called before the next pod is seen.
 func (t *Tracker) Resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,8 +123,8 @@ func (t *Tracker) Missing() []*Pod {
 	return pods
 }
 
-// Checkpoint calls take, while nothing else is noticed. It returns what is to be stored together with the events that take takes: the values
-// of the parts that have changed since the last call, and nil for parts that are gone. Without Restore there are none.
+// Checkpoint calls take, while nothing else is noticed. It returns what is to be stored together with the events that take takes: the
+// values of the parts that have changed since the last call, and nil for parts that are gone. Without Restore there are no parts.
 func (t *Tracker) Checkpoint(take func()) map[string]any {
 	t.mu.Lock()
 	defer t.mu.Unlock()

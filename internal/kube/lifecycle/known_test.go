@@ -63,7 +63,8 @@ func (t *tracked) list(pods ...*corev1.Pod) {
 	t.Listed()
 }
 
-// What ended while nobody watched is reported with when it was last known to exist; what is still there is not reported as new.
+// A pod that ended without a watch is reported with the time at which it was last known to exist; a pod that is still there is not reported
+// as new.
 func TestPodsOutliveTheProcess(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	stays, changes, goes := replica("stays"), replica("changes"), replica("goes")
@@ -100,7 +101,7 @@ func TestPodsOutliveTheProcess(t *testing.T) {
 	assert.NotEmpty(t, uid)
 }
 
-// A change that was not stored is found again, with the same uid where the API has its time.
+// A change that was not stored is found again, with the same uid if the API has its time.
 func TestChangeThatWasNotStored(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	pod := replica("a")
@@ -121,7 +122,7 @@ func TestChangeThatWasNotStored(t *testing.T) {
 	assert.Equal(t, first[len(first)-1].UID, tr.events[0].UID)
 }
 
-// The end of a workload that had ended before the kill is reported, and so is that of one that vanished.
+// The end of a workload that had ended before the kill is reported, and so is the end of a workload that vanished.
 func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	tr.list(replica("a"))

@@ -21,11 +21,12 @@ type Pod struct {
 	Owners    []gpu.Owner         // from the direct owner to the topmost one that could be read
 	Labels    map[string]string   // by their full attribute names
 	Requests  []gpu.ResourceCount // one for each resource
-	// Partial: a claim of the pod could not be read, so Requests may lack what it is for. Whoever calls New sets it.
+	// Partial: a claim of the pod could not be read, so Requests may lack its devices. The caller of New sets it.
 	Partial bool `json:"-"`
-	// Allocations are what its containers have from when it is bound to a node until it ends. Whoever calls New sets them.
+	// Allocations are what its containers have from when it is bound to a node until it ends. The caller of New sets them.
 	Allocations []Allocation
-	// Snapshot is that of the object with the resource version Version; empty where none is wanted. Whoever calls New sets them. They are not stored.
+	// Snapshot is a snapshot of the object with the resource version Version; empty if it is not wanted. The caller of New sets both. They
+	// are not stored.
 	Snapshot   string `json:"-"`
 	Version    string `json:"-"`
 	Phase      string

@@ -80,7 +80,8 @@ func fill(v reflect.Value, path string, paths *[]string) {
 	}
 }
 
-// A snapshot shows only the texts of named fields. The pod of this test has a text in every field of the API, also in those of later versions.
+// A snapshot shows only the texts of named fields. The pod of this test has a text in every field of the API, also in the fields of later
+// versions.
 func TestSnapshotShowsNamedFieldsAlone(t *testing.T) {
 	var pod corev1.Pod
 	var paths []string
@@ -120,7 +121,7 @@ func TestSnapshot(t *testing.T) {
 		Snapshot(pod))
 }
 
-// A snapshot is bounded, whatever is in the pod: also where each byte takes six in JSON.
+// A snapshot is bounded for every pod: also if each byte takes six in JSON.
 func TestSnapshotIsBounded(t *testing.T) {
 	for _, long := range []string{strings.Repeat("x", 1<<12), strings.Repeat("<", 1<<12), strings.Repeat("\xff", 1<<12)} {
 		for _, many := range []int{1, 20, 1000} {

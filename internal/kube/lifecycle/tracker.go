@@ -57,8 +57,8 @@ func (t *Tracker) Seen(pod *Pod) {
 	t.send(append(Changes(before, pod, now), t.workloads.join(before, pod, t.listed, now)...))
 }
 
-// Gone takes a pod that exists no more. observed is whether the API server has reported its end, with its last state; otherwise it vanished while
-// nobody watched.
+// Gone takes a pod that does not exist any more. observed is whether the API server has reported its end, with its last state; otherwise it
+// vanished without a watch.
 func (t *Tracker) Gone(pod *Pod, observed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +99,8 @@ func (t *Tracker) forget(pod *Pod, seen, now time.Time) {
 	t.notePod(nil, pod)
 }
 
-// Listed notes that the first list of pods has been read to its end, and that the missing ones were reported. Workloads are reported from then on: those of the list with all their pods.
+// Listed notes that the first list of pods has been read to its end, and that the missing ones were reported. Workloads are reported from
+// then on: the workloads of the list with all their pods.
 func (t *Tracker) Listed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -50,7 +50,7 @@ func TestDeletedPod(t *testing.T) {
 	assert.Empty(t, tr.known)
 }
 
-// A pod that vanished while nobody watched has an end that is not known.
+// A pod that vanished without a watch has an unknown end.
 func TestVanishedPod(t *testing.T) {
 	tr := newTracked()
 	tr.at(at(10))

@@ -15,12 +15,12 @@ import (
 const (
 	// settle is how long changes of a workload are summed: a Deployment that is scaled makes its pods one by one.
 	settle = 5 * time.Second
-	// restart is how long a workload may have no pod before it counts as ended: one that is replaced has none for a moment.
+	// restart is how long a workload may have no pod before it counts as ended: a workload whose pod is replaced has no pod for a moment.
 	restart = 30 * time.Second
 )
 
-// mostAtOnce bounds the workloads that are reported at once: a cluster may have thousands at the start. The others follow with the next tick.
-const mostAtOnce = 256
+// maxAtOnce bounds the workloads that are reported at once: a cluster may have thousands at the start. The others follow with the next tick.
+const maxAtOnce = 256
 
 // workload is a topmost owner that has pods which request GPUs.
 type workload struct {
@@ -30,7 +30,7 @@ type workload struct {
 	started   time.Time         // when the first of its pods was created that is known
 	live      map[string]*Pod   // by UID: those that have not ended
 	changed   time.Time         // when the pods last changed, and the change was not reported; zero: it was
-	lastSeen  time.Time         // when the last of its pods were last known to exist, if nobody saw their ends
+	lastSeen  time.Time         // when the last of its pods were last known to exist, if their ends were not observed
 
 	// As it was last reported.
 	reported bool
@@ -77,7 +77,7 @@ func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Ev
 	return []gpu.Event{w.start()}
 }
 
-// leave takes a pod that has ended or is gone. seen is when it was last known to exist, if nobody saw its end.
+// leave takes a pod that has ended or is gone. seen is when it was last known to exist, if its end was not observed.
 func (all workloads) leave(pod *Pod, seen, now time.Time) {
 	w := all[pod.workload()]
 	if w == nil {
@@ -101,7 +101,7 @@ func (all workloads) settled(now time.Time) (events []gpu.Event, due []string) {
 		}
 	}
 	slices.Sort(due)
-	due = due[:min(len(due), mostAtOnce)]
+	due = due[:min(len(due), maxAtOnce)]
 	for _, uid := range due {
 		w := all[uid]
 		switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/exec/exectest"
 )
 
-var inDriver = Container{exectest.Namespace, "driver-n1", exectest.DriverContainer}
+var inDriver = Container{Namespace: exectest.Namespace, Pod: "driver-n1", Name: exectest.DriverContainer, ID: "first", HostPID: true}
 
 // connect returns an execer for the server, configured as for a cluster.
 func connect(t testing.TB, s *exectest.Server) *Client {

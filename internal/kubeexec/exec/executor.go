@@ -11,7 +11,12 @@ import (
 )
 
 // Container is a container in which commands are run.
-type Container struct{ Namespace, Pod, Name string }
+type Container struct {
+	Namespace, Pod, Name string
+
+	ID      string // of the running instance; after a restart, the container under the same name has another one
+	HostPID bool   // it shares the machine's PID namespace
+}
 
 // String names the container in messages.
 func (c Container) String() string {

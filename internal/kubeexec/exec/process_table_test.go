@@ -107,10 +107,10 @@ func TestReadProcesses(t *testing.T) {
 	m := &exectest.Machine{Table: map[int64]string{41: "0::/a\n"}}
 	read := func(b exectest.Box) (*ProcessTable, error) {
 		r := NewRunner(&direct{boxes: map[string]exectest.Box{inDriver.Pod: b}}, command.NvidiaSMI, time.Now)
-		r.Use(inDriver, "first")
+		r.Use(inDriver)
 		defer r.Release()
 		assert.Equal(t, inDriver, r.Container())
-		assert.Equal(t, "first", r.Instance())
+		assert.Equal(t, inDriver, r.Container())
 		return r.ReadProcesses(t.Context(), true, []int64{41, 42})
 	}
 	table, err := read(m.Box())

@@ -24,7 +24,7 @@ import (
 func newRunner(b exectest.Box) (*Runner, *direct) {
 	d := &direct{boxes: map[string]exectest.Box{"driver-n1": b}}
 	r := &Runner{executor: d, tool: command.NvidiaSMI, now: time.Now}
-	r.Use(inDriver, "first")
+	r.Use(inDriver)
 	return r, d
 }
 
@@ -114,7 +114,9 @@ func TestRunnerPlainContainers(t *testing.T) {
 				}
 				_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
 				assert.Equal(t, tt.want, calls)
-				r.Use(inDriver, "second")
+				second := inDriver
+				second.ID = "second"
+				r.Use(second)
 				calls = nil
 				_, _ = r.Run(soon(t), smiCommand("-q", "-x"))
 				assert.Equal(t, "sh", calls[0], "another instance may have one")

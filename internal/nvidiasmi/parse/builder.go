@@ -21,8 +21,8 @@ type builder struct {
 	// absent counts the readings that the tool says do not exist. noMemory is true if the size of the memory is among them.
 	absent   int
 	noMemory bool
-	lost     string // text that stands in the place of numbers where the GPU is lost
-	reset    string // text that stands in the place of numbers where the GPU needs a reset
+	lost     string // text that replaces numbers if the GPU is lost
+	reset    string // text that replaces numbers if the GPU needs a reset
 
 	migDevice MIGDevice
 	process   Process
@@ -33,7 +33,7 @@ type parts struct {
 	power, module, memory        draw
 	enforced, requested, highest gpu.Opt[float64] // power limits in watts
 	protectedTotal               gpu.Opt[int64]
-	shutdownTLimit               gpu.Opt[float64] // where on the scale of T.Limit the GPU shuts down: -8 °C
+	shutdownTLimit               gpu.Opt[float64] // the temperature on the scale of T.Limit at which the GPU shuts down: -8 °C
 
 	ecc           [numScopes][numKinds]eccParts
 	eccEnabled    gpu.Opt[bool]
@@ -52,7 +52,7 @@ type parts struct {
 // draw is a power draw in watts: averaged, instantaneous, or whichever of the two the driver chose.
 type draw struct{ average, chosen, instant gpu.Opt[float64] }
 
-// note records the text that stands where a value was expected, and returns what it means.
+// note records the text that replaces an expected value, and returns what it means.
 func (b *builder) note(quantity string, printed []byte) reason {
 	r := reasonOf(printed)
 	switch r {
@@ -116,7 +116,7 @@ func (b *builder) end() {
 		b.gpu.Unreadable = true
 	}
 	b.gpu.ResetRequired = b.reset != ""
-	b.gpu.Silent = b.lost == "" && b.reset == "" && b.noMemory && b.absent >= leastAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
+	b.gpu.Silent = b.lost == "" && b.reset == "" && b.noMemory && b.absent >= minAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
 	d.Info.DriverVersion = b.listing.DriverVersion
 	d.Info.CUDAVersion = b.cuda
 	switch {
@@ -136,8 +136,8 @@ func (b *builder) end() {
 	b.listing.GPUs = append(b.listing.GPUs, b.gpu)
 }
 
-// addShutdownMargin adds how many degrees are left until the GPU shuts down. T.Limit counts down to 0, at which the driver slows the GPU down, and goes
-// on below 0 to where the hardware does, and to where the GPU shuts down.
+// addShutdownMargin adds how many degrees are left until the GPU shuts down. T.Limit counts down to 0, at which the driver slows the GPU
+// down, and goes on below 0 to the points at which the hardware slows it down, and at which the GPU shuts down.
 func (b *builder) addShutdownMargin() {
 	margins := &b.gpu.Device.TemperatureMargin
 	left, ok := margins[gpu.LimitDegraded].Get()
@@ -146,7 +146,7 @@ func (b *builder) addShutdownMargin() {
 	}
 }
 
-// addFaults adds the faults. Where NVML reports the same, their messages are those of the nvml scraper.
+// addFaults adds the faults. If NVML reports the same, their messages are the messages of the nvml scraper.
 func (b *builder) addFaults() {
 	d := &b.gpu.Device
 	p := &b.parts

@@ -128,7 +128,7 @@ func TestXMLPartsAreSeparate(t *testing.T) {
 	}, g.Processes, "what has no PID is no process")
 }
 
-// Where one of two elements with the same meaning is missing, the other one is used.
+// If one of two elements with the same meaning is missing, the other one is used.
 func TestXMLSecondBest(t *testing.T) {
 	at := func(attribute, element string) string {
 		log, err := XML([]byte("<nvidia_smi_log><gpu" + attribute + ">" + element + "</gpu></nvidia_smi_log>"))

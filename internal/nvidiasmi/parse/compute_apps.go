@@ -5,9 +5,9 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// ComputeApps reads the output of --query-compute-apps=… --format=csv. On Windows the tool lists graphics processes, too, so
-// the type of a process is not known from it. A process of a MIG device is listed under its GPU. found is false where the
-// output contains no table; dropped counts rows that cannot be read or are too many.
+// ComputeApps reads the output of --query-compute-apps=… --format=csv. On Windows the tool lists graphics processes, too, so it does not
+// show the type of a process. A process of a MIG device is listed under its GPU. found is false if the output contains no table; dropped
+// counts rows that cannot be read or are too many.
 func ComputeApps(data []byte, asked []string) (processes []Process, found bool, dropped int) {
 	t := table{
 		asked:    asked,

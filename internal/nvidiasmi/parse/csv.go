@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// table reads rows of --format=csv: cells separated by a comma and a space, without any quoting. The heading names the
-// columns, in the tool's own spelling and with units. Without a heading (noheader) the columns are those that were asked
-// for, in that order.
+// table reads rows of --format=csv: cells separated by a comma and a space, without any quoting. The heading names the columns, in the
+// tool's own spelling and with units. Without a heading (noheader) the columns are the queried columns, in that order.
 type table struct {
 	asked    []string
 	known    func(name string) bool // reports whether a column has this name
@@ -41,8 +40,8 @@ func (t *table) read(data []byte, row func(names []string, cells [][]byte)) (fou
 	return found, bad
 }
 
-// heading reads a line as a heading: every cell has the form of a name, and at least one is known. A column with an unknown
-// name gets the name under which it was asked for, where the numbers of columns agree.
+// heading reads a line as a heading: every cell has the form of a name, and at least one is known. A column with an unknown name gets its
+// queried name, if the numbers of columns agree.
 func (t *table) heading(line []byte) (names []string, ok bool) {
 	cells := split(line, 0, -1)
 	for i, c := range cells {
@@ -76,7 +75,7 @@ func (t *table) freeColumn(names []string) int {
 	return slices.IndexFunc(names, func(n string) bool { return slices.Contains(t.freeText, n) })
 }
 
-// split cuts a line into cells. Where there are more than want, the surplus commas belong to the free column.
+// split cuts a line into cells. If there are more than want, the surplus commas belong to the free column.
 func split(line []byte, want, free int) [][]byte {
 	separator := []byte(", ")
 	switch {

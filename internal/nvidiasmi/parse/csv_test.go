@@ -35,7 +35,7 @@ func TestTrapHeadingHasTheCanonicalName(t *testing.T) {
 	require.Len(t, apps, 1)
 	assert.Equal(t, gpu.Some(int64(5<<20)), apps[0].Memory)
 
-	// An unknown name stands for the column that was asked for at its place.
+	// An unknown name represents the column that was queried at its place.
 	log, _ = QueryGPU([]byte("index, heat.of.gpu [C], uuid\n0, 50, GPU-1\n"), []string{"index", "temperature.gpu", "uuid"})
 	require.Len(t, log.GPUs, 1)
 	assert.Equal(t, gpu.Some(50.0), log.GPUs[0].Device.Temperature[gpu.SensorGPU])

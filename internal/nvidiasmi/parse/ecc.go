@@ -78,8 +78,8 @@ func sum(a, b gpu.Opt[int64]) gpu.Opt[int64] {
 	return a.Or(b)
 }
 
-// addErrors adds the ECC counts. The rollovers of the PCIe replay number are not added to the replay counter: each stands
-// for four replays in a row, which the counter has counted already (manual of nvidia-smi).
+// addErrors adds the ECC counts. The rollovers of the PCIe replay number are not added to the replay counter: each represents four replays
+// in a row, which the counter has counted already (manual of nvidia-smi).
 func (b *builder) addErrors() {
 	d := &b.gpu.Device
 	for s := range numScopes {

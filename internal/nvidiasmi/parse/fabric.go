@@ -17,7 +17,7 @@ type fabric struct {
 	clique, cluster string
 }
 
-// noCluster is the UUID of the cluster of a GPU that belongs to none, such as that of a single machine.
+// noCluster is the UUID of the cluster of a GPU without a cluster, such as the GPU of a single machine.
 const noCluster = "00000000-0000-0000-0000-000000000000"
 
 // addFabric adds the fabric. Status, clique, cluster and health mean something only once the registration is complete, and the last three if it
@@ -70,7 +70,7 @@ func setFabricState(b *builder, printed []byte) {
 	b.note("fabric.state", printed)
 }
 
-// setFabricStatus reads the result of the registration: Success, or the message of an error. It is no error of the query.
+// setFabricStatus reads the result of the registration: Success, or the message of an error. It is not an error of the query.
 func setFabricStatus(b *builder, printed []byte) {
 	if r := reasonOf(printed); r != reasonAbsent {
 		b.parts.fabric.status = quoted(inBrackets(printed))
@@ -120,7 +120,7 @@ func letters(printed []byte) string {
 	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(text(inBrackets(printed))))
 }
 
-// xmlFabric returns the elements, whose names are those of the columns.
+// xmlFabric returns the elements, whose names are the names of the columns.
 func xmlFabric() map[string]*element {
 	top, health := map[string]*element{}, map[string]*element{}
 	for name, set := range fabricSetters() {

@@ -38,7 +38,7 @@ func oneRow(t *testing.T, names, row string) *GPU {
 	return &log.GPUs[0]
 }
 
-// own returns the files in a folder of testdata, which were written for the tests.
+// own returns the files in a directory of testdata, which were written for the tests.
 func own(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))

@@ -228,8 +228,8 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// TestXMLDialects reads an output of every form since driver 384 and compares the result with golden files. Where a driver
-// printed the form, it compares the result with the elements as well.
+// TestXMLDialects reads an output of every form since driver 384 and compares the result with golden files. If a driver printed the form,
+// it also compares the result with the elements.
 func TestXMLDialects(t *testing.T) {
 	for _, file := range own(t, "xml") {
 		name := filepath.Base(file)

@@ -38,7 +38,7 @@ func setDriver(b *builder, printed []byte) {
 	}
 }
 
-// setKernelDriver takes the driver version from its newer name, where the old one did not print it.
+// setKernelDriver takes the driver version from its newer name, if the old one did not print it.
 func setKernelDriver(b *builder, printed []byte) {
 	if b.listing.DriverVersion == "" {
 		setDriver(b, printed)
@@ -86,11 +86,11 @@ func setInfoROM() setter {
 	return textOf("inforom.img", info(func(i *gpu.Info) *string { return &i.InfoROMVersion }))
 }
 
-// boardPartNumber matches the part number of a board: 900-2G183-0000-000. That of a chip is 1EB8-895-A1.
+// boardPartNumber matches the part number of a board: 900-2G183-0000-000. The part number of a chip is 1EB8-895-A1.
 var boardPartNumber = regexp.MustCompile(`^[0-9]{3}-[0-9A-Z]{5}-[0-9]{4}-[0-9]{3}$`)
 
-// setGPUPartNumber takes the part number of the board, which drivers without board_part_number print as that of the GPU. Later drivers print
-// the part number of the chip there. A board without a number has zeros.
+// setGPUPartNumber takes the part number of the board, which drivers without board_part_number print as the part number of the GPU. Later
+// drivers print the part number of the chip there. A board without a number has zeros.
 func setGPUPartNumber(b *builder, printed []byte) {
 	number, _ := freeText(printed)
 	if i := &b.gpu.Device.Info; i.BoardPartNumber == "" && boardPartNumber.MatchString(number) && strings.Trim(number, "0-") != "" {
@@ -171,8 +171,7 @@ func setRecovery(b *builder, printed []byte) {
 	}
 }
 
-// setUnreachable reads the message that stands in the place of a GPU that cannot be reached. The place, often all that is
-// known, identifies the GPU.
+// setUnreachable reads the message that replaces a GPU that cannot be reached. The place, often all that is known, identifies the GPU.
 func setUnreachable(b *builder, printed []byte) {
 	u, ok := unreachable(printed)
 	if !ok {

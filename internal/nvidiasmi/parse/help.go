@@ -16,8 +16,7 @@ var quotedName = regexp.MustCompile(`"([^"\s]+)"`)
 // maxFields bounds the names that a help text may list. Driver 610 has 241 fields.
 const maxFields = 4096
 
-// Help reads the output of --help-query-gpu or --help-query-compute-apps. It returns the names by which fields can be asked
-// for.
+// Help reads the output of --help-query-gpu or --help-query-compute-apps. It returns the names of the fields that can be queried.
 func Help(data []byte) map[string]bool {
 	names := map[string]bool{}
 	for line := range lines(clean(data)) {

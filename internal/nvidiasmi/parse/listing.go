@@ -18,7 +18,7 @@ type Listing struct {
 	DriverVersion string
 	Attached      gpu.Opt[int64] // GPUs that the driver counts, including those that the tool then omits
 	GPUs          []GPU
-	// Complete is false where the output ends early: a GPU that is not in GPUs may have been cut off.
+	// Complete is false if the output ends early: a GPU that is not in GPUs may have been cut off.
 	Complete bool
 	// Dropped counts GPUs, MIG devices, processes and rows that exceeded a bound or could not be read.
 	Dropped int
@@ -29,10 +29,10 @@ type GPU struct {
 	// Device has everything but a Name. Its Index is absent in XML, which does not print it.
 	Device gpu.Device
 	Minor  gpu.Opt[int64] // number of the device node /dev/nvidia<minor>
-	// MinorFailed is true where the tool printed an error instead of the number of the device node.
+	// MinorFailed is true if the tool printed an error instead of the number of the device node.
 	MinorFailed bool
-	// Unreadable is true where the tool printed, instead of values, that the GPU cannot be reached or is lost, or an error for each
-	// of them. Such a GPU has its identity and the fault, and no values.
+	// Unreadable is true if the tool printed, instead of values, that the GPU cannot be reached or is lost, or an error for each of them.
+	// Such a GPU has its identity and the fault, and no values.
 	Unreadable bool
 	// ResetRequired is true if the tool printed, instead of some values, that the GPU needs a reset. It has the others.
 	ResetRequired bool
@@ -41,8 +41,7 @@ type GPU struct {
 	MIGEnabled gpu.Opt[bool]
 	MIGDevices []MIGDevice
 	Processes  []Process
-	// ProcessesRead is true where an empty Processes means that the GPU has no process. A table of GPUs does not show
-	// processes.
+	// ProcessesRead is true if an empty Processes means that the GPU has no process. A table of GPUs does not show processes.
 	ProcessesRead bool
 	Refusals      []Refusal
 }

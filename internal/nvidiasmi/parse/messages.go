@@ -92,8 +92,8 @@ var (
 // maxMessage is how much of a line is searched for a message: a line may be as long as the whole output.
 const maxMessage = 4096
 
-// isMessage reports whether a line is a message and no data. A line that begins with a digit, # or - is data whatever its text
-// columns contain.
+// isMessage reports whether a line is a message and not data. A line that starts with a digit, # or - is data regardless of its text
+// columns.
 func isMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] >= '0' && line[0] <= '9' || line[0] == '#' || line[0] == '-' {
@@ -103,8 +103,8 @@ func isMessage(line []byte) bool {
 	return slices.ContainsFunc(messages, func(m message) bool { return strings.Contains(lower, m.phrase) })
 }
 
-// Diagnose reads the tool's messages and its exit code. Messages may stand on either stream, before, after and between the
-// data. The exit code counts only where there is no message: the tool reports a lost GPU with code 0 and with others.
+// Diagnose reads the tool's messages and its exit code. Messages may be on either stream, before, after and between the data. The exit code
+// counts only if there is no message: the tool reports a lost GPU with code 0 and with others.
 func Diagnose(stdout, stderr []byte, exitCode int) Diagnosis {
 	var d Diagnosis
 	for _, stream := range [][]byte{withoutXML(clean(stdout)), clean(stderr)} {
@@ -157,8 +157,8 @@ func (d *Diagnosis) read(line []byte) {
 // maxBesideXML is how much output beside the document is searched for messages.
 const maxBesideXML = 1 << 20
 
-// withoutXML returns the output without the XML document in it, whose values may look like messages. It keeps a message that
-// stands in the document as a line of its own and not in an element.
+// withoutXML returns the output without the XML document in it, whose values may look like messages. It keeps a message that is in the
+// document as a line of its own and not in an element.
 func withoutXML(data []byte) []byte {
 	start := bytes.Index(data, []byte("<nvidia_smi_log"))
 	if start < 0 {

@@ -85,7 +85,7 @@ func xmlModes() map[string]*element {
 	}
 }
 
-// modeFields returns the columns of the modes. Those of MIG and ECC are always asked for, or with the errors.
+// modeFields returns the columns of the modes. The columns of MIG and ECC are always queried, or with the errors.
 func modeFields() []Field {
 	const modes = gpu.GroupModes
 	return []Field{

@@ -12,8 +12,8 @@ import (
 
 var pciForm = regexp.MustCompile(`^[[:xdigit:]]{1,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2}\.[[:xdigit:]]$`)
 
-// PCIAddress converts a PCI address to the kernel's form: domain:bus:device.function in lower case, with a domain of four
-// digits, or more where needed; nvidia-smi prints eight. It returns "" for anything else.
+// PCIAddress converts a PCI address to the kernel's form: domain:bus:device.function in lower case, with a domain of four digits, or more
+// if needed; nvidia-smi prints eight. It returns "" for anything else.
 func PCIAddress(printed string) string {
 	if !pciForm.MatchString(printed) {
 		return ""

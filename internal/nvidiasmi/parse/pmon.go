@@ -19,9 +19,9 @@ type PmonOutput struct {
 	Dropped   int            // rows that cannot be read or are too many
 }
 
-// Pmon reads the output of nvidia-smi pmon. The heading names the columns, which depend on the driver and on the letters of
-// -s, and is repeated between rows. A dash is no sample. The command is the last column and may contain spaces. Rows are
-// returned as printed; a process may have several.
+// Pmon reads the output of nvidia-smi pmon. The heading names the columns, which depend on the driver and on the letters of -s, and is
+// repeated between rows. A dash means that there is no sample. The command is the last column and may contain spaces. Rows are returned as
+// printed; a process may have several.
 func Pmon(data []byte) (PmonOutput, error) {
 	m := PmonOutput{GPUs: map[int64]bool{}}
 	var columns []string
@@ -58,9 +58,8 @@ func Pmon(data []byte) (PmonOutput, error) {
 	return m, nil
 }
 
-// idleRow reads a row of an idle GPU that stands before the heading. Where the name of a process cannot be read, nvidia-smi
-// 535 prints that its GPU is idle. For the first GPU it does so before the heading, which is missing where no GPU has another
-// process.
+// idleRow reads a row of an idle GPU before the heading. If the name of a process cannot be read, nvidia-smi 535 prints that its GPU is
+// idle. For the first GPU it does so before the heading, which is missing if no GPU has another process.
 func idleRow(line []byte) (index int64, ok bool) {
 	cells := bytes.Fields(line)
 	if len(cells) < 4 {
@@ -104,7 +103,7 @@ func pmonRow(line []byte, columns []string) (p Process, ok bool) {
 	return p, p.Index.Known()
 }
 
-// pmonCell takes one cell. It returns false where the row is not a row of pmon.
+// pmonCell takes one cell. It returns false if the row is not a row of pmon.
 func (p *Process) pmonCell(name string, cell []byte) bool {
 	dash := bytes.Equal(cell, []byte("-"))
 	switch name {
@@ -135,7 +134,7 @@ func (p *Process) pmonCell(name string, cell []byte) bool {
 	case "ofa":
 		p.Utilization[gpu.TaskOpticalFlow] = percent(cell)
 	case "fb":
-		// pmon 535 prints 0 where the driver does not return the memory. A process with a context uses more than that.
+		// pmon 535 prints 0 if the driver does not return the memory. A process with a context uses more than that.
 		if v, ok := integer(cell, unitBytes); ok && v > 0 {
 			p.Memory = gpu.Some(v)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The second of the examples that the project began with.
+// The second of the examples with which the project started.
 func TestPmonExample(t *testing.T) {
 	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb command\n0 12345 C 85 42 0 0 8192 python\n"))
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestPmonExample(t *testing.T) {
 	assert.Equal(t, []Process{want}, m.Processes)
 }
 
-// Where a version prints instances, a process belongs to one of them.
+// If a version prints instances, a process belongs to one of them.
 func TestPmonInstances(t *testing.T) {
 	m, err := Pmon([]byte("# gpu gi ci pid type sm jpg ofa name\n0 7 1 9 C 5 6 7 a b\n0 - - 10 C - - - a\n1 - - - - - - - -\n"))
 	require.NoError(t, err)
@@ -54,8 +54,8 @@ func TestTrapPmonHeadingInTheMiddle(t *testing.T) {
 	assert.Len(t, m.Processes, 2, "the idle GPU's row has no process")
 }
 
-// Where the name of a process cannot be read, as when it has just ended, nvidia-smi 535 prints an idle row for its GPU. For the first
-// GPU the row stands before the heading, which is missing where all GPUs are such.
+// If the name of a process cannot be read, for example because it has just ended, nvidia-smi 535 prints an idle row for its GPU. For the
+// first GPU the row is before the heading, which is missing if this is true of all GPUs.
 func TestTrapPmonRowBeforeTheHeading(t *testing.T) {
 	m, err := Pmon([]byte("    0          -     -      -      -      -      -      -      -    -              \n" +
 		"# gpu         pid  type    sm    mem    enc    dec     fb   ccpm    command\n" +
@@ -97,7 +97,7 @@ func TestTrapPmonProtectedMemoryIsNotMemory(t *testing.T) {
 	assert.False(t, m.Processes[1].Memory.Known(), "fb is a dash, ccpm is 0")
 }
 
-// Version 535 prints 0 where the driver does not return the memory, as on a GPU that shares the system's memory.
+// Version 535 prints 0 if the driver does not return the memory, as on a GPU that shares the system's memory.
 func TestTrapPmonMemoryIsUnknown(t *testing.T) {
 	m, err := Pmon([]byte("# gpu pid type sm mem enc dec fb ccpm command\n0 71000 C - - - - 0 0 python3\n"))
 	require.NoError(t, err)

@@ -47,8 +47,7 @@ func processID(printed []byte) (pid int64, ok bool) {
 	return pid, ok && pid > 0 && pid < maxPID
 }
 
-// processName reads a process's name. It returns "" for a reason in its place, as printed in a container that may not read
-// /proc.
+// processName reads a process's name. It returns "" for a reason instead of a name, as printed in a container that may not read /proc.
 func processName(printed []byte) string {
 	name, _ := freeText(printed)
 	return name

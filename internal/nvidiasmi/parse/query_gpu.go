@@ -22,9 +22,8 @@ func fieldSetters() map[string]setter {
 	return all
 }
 
-// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is the columns in the
-// order in which they were asked for. Complete is false where a row could not be read; Dropped counts such rows. found is
-// false where the output contains no table.
+// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is the queried columns in order.
+// Complete is false if a row could not be read; Dropped counts such rows. found is false if the output contains no table.
 func QueryGPU(data []byte, asked []string) (listing *Listing, found bool) {
 	b := builder{listing: &Listing{}}
 	setters := fieldSetters()

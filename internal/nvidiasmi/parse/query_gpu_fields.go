@@ -11,11 +11,11 @@ import (
 
 // Field is a column of --query-gpu that is read.
 type Field struct {
-	// Names are the spellings by which the column can be asked for, the newest first. The heading has the tool's own.
+	// Names are the names under which the column can be queried, the newest first. The heading has the tool's own.
 	Names []string
-	// Groups are the quantities to which the column belongs. It is zero for a column that is always asked for.
+	// Groups are the quantities to which the column belongs. It is zero for a column that is always queried.
 	Groups gpu.Group
-	// Basic is true where every version since driver 384 has the field, by its last name.
+	// Basic is true if every version since driver 384 has the field, by its last name.
 	Basic bool
 
 	set setter
@@ -144,7 +144,7 @@ func clockFields() []Field {
 	return fields
 }
 
-// pcieFields returns the columns of the PCIe link. The width has no unit in a table. There is no column of replays.
+// pcieFields returns the columns of the PCIe link. The width has no unit in a table. A column of replays does not exist.
 func pcieFields() []Field {
 	field := func(name string, to func(*gpu.PCIe) *gpu.Opt[int64]) Field {
 		return Field{[]string{name}, gpu.GroupPCIeLink, true, pcieLink(name, to)}

@@ -5,7 +5,7 @@ package parse
 
 import "bytes"
 
-// reason is why the tool printed a text where a value was expected.
+// reason is why the tool printed a text instead of a value.
 type reason uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	reasonError                       // anything else, which is reported as a problem
 )
 
-// reasonOf reads the text that stands in the place of a value.
+// reasonOf reads the text that replaces a value.
 func reasonOf(b []byte) reason {
 	b = inBrackets(b)
 	switch string(b) {
@@ -35,7 +35,7 @@ func reasonOf(b []byte) reason {
 	return reasonError
 }
 
-// functionNotFound is printed where the driver's library lacks the function that reads the quantity.
+// functionNotFound is printed if the driver's library lacks the function that reads the quantity.
 const functionNotFound = "Function Not Found"
 
 // isErrorString reports whether a text is an error message that the tool prints without brackets in the place of a value
@@ -55,7 +55,7 @@ func isErrorString(b []byte) bool {
 	return false
 }
 
-// freeText reads a value that can be any text. ok is false where a reason stands in its place, in brackets or without.
+// freeText reads a value that can be any text. ok is false if a reason replaces it, in brackets or without.
 func freeText(printed []byte) (value string, ok bool) {
 	printed = bytes.TrimSpace(printed)
 	bracketed := len(inBrackets(printed)) != len(printed)

@@ -54,8 +54,8 @@ func TestTrapNoNumberIsAbsentNeverZero(t *testing.T) {
 	}
 }
 
-// NVML returns a number with every bit set where it has no value. nvidia-smi prints some of them like any other number, and those of
-// signed types with the sign.
+// NVML returns a number with every bit set if it has no value. nvidia-smi prints some of them like any other number, and signed ones with
+// the sign.
 func TestTrapNoValue(t *testing.T) {
 	const mark = "4294967295"
 	for name, g := range map[string]*GPU{

@@ -223,7 +223,7 @@ func TestRecordedCSV(t *testing.T) {
 				checkQueryGPU(t, data)
 			case strings.Contains(name, "compute-apps"):
 				checkApps(t, data)
-			default: // accounted-apps, retired-pages: never asked for
+			default: // accounted-apps, retired-pages: never queried
 				QueryGPU(data, nil)
 				ComputeApps(data, nil)
 			}

@@ -18,8 +18,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// recordings returns the files of recorded output in a folder. Recordings are not part of the project: GPU_RECORDINGS
-// names their folder.
+// recordings returns the files of recorded output in a directory. Recordings are not part of the project: GPU_RECORDINGS names their
+// directory.
 func recordings(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), folder, "*"))
@@ -113,7 +113,7 @@ func TestRecordedXML(t *testing.T) {
 	}
 }
 
-// redacted stands where somebody removed a text from a recording.
+// redacted replaces a text that was removed from a recording.
 const redacted = "[REDACTED]"
 
 // checkXML compares a listing with the elements from which it was read.
@@ -175,7 +175,7 @@ func checkNumber(t *testing.T, n *node, path string, q quantity, g *GPU) int {
 	return 1
 }
 
-// checkProtected compares protected memory, which is absent where there is none: every GPU prints 0 of 0 since driver 535.
+// checkProtected compares protected memory, which is absent if the GPU has no protected memory: every GPU prints 0 of 0 since driver 535.
 func checkProtected(t *testing.T, used, total string, g *GPU) {
 	t.Helper()
 	value, _, isNumber := printedNumber(used)

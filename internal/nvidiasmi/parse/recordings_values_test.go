@@ -11,8 +11,8 @@ import (
 
 func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
-// quantity is the value that a number of the XML becomes, and the factors that convert its units to SI. shared is true where
-// another element may become the same value.
+// quantity is the value that a number of the XML becomes, and the factors that convert its units to SI. shared is true if another element
+// may become the same value.
 type quantity struct {
 	units  map[string]float64
 	get    func(g *GPU) gpu.Opt[float64]

@@ -6,7 +6,7 @@ package parse
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 // RemappedRows reads the output of --query-remapped-rows=… --format=csv and completes the GPUs of a listing, which it finds by their UUID.
-// found is false where the output contains no table.
+// found is false if the output contains no table.
 func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
 	setters, gpus := rowSetters(), map[string]*GPU{}
 	for i := range listing.GPUs {

@@ -5,8 +5,8 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// dropSentinels removes numbers that the tool prints where the driver has no value. The guest of a vGPU prints 0 for its temperature,
-// its clocks and their limits; no GPU has a clock limit of 0, so that such a limit shows that the other zeros are no values either.
+// dropSentinels removes numbers that the tool prints if the driver has no value. The guest of a vGPU prints 0 for its temperature, its
+// clocks and their limits; no GPU has a clock limit of 0, so that such a limit shows that the other zeros are not values either.
 func dropSentinels(d *gpu.Device) {
 	zeros := false
 	for i := range d.Clocks {
@@ -37,7 +37,7 @@ func dropSentinels(d *gpu.Device) {
 	}
 }
 
-// hasBanks reports whether a histogram of banks counts any. One that is empty is that of a GPU that does not remap rows.
+// hasBanks reports whether a histogram of banks counts any. A GPU that does not remap rows has an empty histogram.
 func hasBanks(d *gpu.Device) bool {
 	for _, o := range d.MemoryBanks {
 		if n, _ := o.Get(); n > 0 {

@@ -13,7 +13,7 @@ import (
 
 const clockNames = "index, uuid, temperature.gpu, clocks.current.sm [MHz], clocks.current.video [MHz], clocks.max.sm [MHz]"
 
-// The zeros of a vGPU guest are no values; an idle GPU that is cold has some.
+// The zeros of a vGPU guest are not values; the zeros of a cold idle GPU are.
 func TestZerosOfAGuest(t *testing.T) {
 	guest := oneRow(t, clockNames, "0, GPU-1, 0, 0 MHz, 0 MHz, 0 MHz").Device
 	assert.Equal(t, [gpu.NumSensors]gpu.Opt[float64]{}, guest.Temperature)
@@ -36,7 +36,7 @@ func TestSentinels(t *testing.T) {
 	assert.Equal(t, gpu.PCIe{}, d.PCIe)
 }
 
-// A GPU with ECC disabled counts nothing: what is printed is no count.
+// A GPU with ECC disabled counts nothing: the printed numbers are not counts.
 func TestECCDisabled(t *testing.T) {
 	const names = "index, uuid, ecc.mode.current, ecc.errors.corrected.volatile.total, ecc.errors.uncorrected.aggregate.total"
 	assert.Empty(t, oneRow(t, names, "0, GPU-1, Disabled, 0, 0").Device.Errors)

@@ -24,7 +24,7 @@ func frameLatency(quantity string, of func(*builder) *gpu.Sessions) setter {
 // maxSessionValue is more than any frame rate, and than any latency in seconds.
 const maxSessionValue = 1e9
 
-// dropMeansOfNothing removes the means of sessions where there is no session. The tool prints 0 for them.
+// dropMeansOfNothing removes the means of sessions if there is no session. The tool prints 0 for them.
 func dropMeansOfNothing(d *gpu.Device) {
 	for _, s := range []*gpu.Sessions{&d.Encoder, &d.FrameBuffer} {
 		if s.Count == gpu.Some(int64(0)) {
@@ -48,7 +48,7 @@ func xmlSessions() map[string]*element {
 	}
 }
 
-// sessionFields returns the columns of the encoder. There is none of the capture of the frame buffer.
+// sessionFields returns the columns of the encoder. The capture of the frame buffer has no columns.
 func sessionFields() []Field {
 	const sessions = gpu.GroupEncoderSessions
 	return []Field{

@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// setter stores a printed text where its value belongs. A text that is not a value of the quantity goes to builder.note.
+// setter stores a printed text as the value of its quantity. A text that is not a value of the quantity goes to builder.note.
 type setter func(b *builder, printed []byte)
 
 func device(b *builder) *gpu.Device { return &b.gpu.Device }
@@ -51,7 +51,7 @@ func counterOf(quantity string, to func(*builder) *gpu.Counter[int64]) setter {
 	}
 }
 
-// textOf returns a setter of a text. A reason in its place leaves the text empty.
+// textOf returns a setter of a text. A reason instead of the text leaves it empty.
 func textOf(quantity string, to func(*builder) *string) setter {
 	return func(b *builder, printed []byte) {
 		if v, ok := freeText(printed); ok {
@@ -116,8 +116,8 @@ func unlessZero(units []unit, set setter) setter {
 	}
 }
 
-// watts returns a setter of the power of a GPU or its module. Where the driver has no power limit, nvidia-smi 535 prints
-// uninitialised memory, such as half a megawatt, or three.
+// watts returns a setter of the power of a GPU or its module. If the driver has no power limit, nvidia-smi 535 prints uninitialised memory,
+// such as half a megawatt, or three.
 func watts(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
 	return boundedOf(quantity, unitWatts, 0, 60_000, to)
 }
@@ -132,7 +132,7 @@ func powerLimitOf(quantity string, l gpu.Limit) setter {
 	return powerLimit(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Power.Limit[l] })
 }
 
-// fraction returns a setter of a fraction of the time. More than 1 is no measurement.
+// fraction returns a setter of a fraction of the time. A value above 1 is invalid.
 func fraction(quantity string, to func(*builder) *gpu.Opt[float64]) setter {
 	return boundedOf(quantity, unitFraction, 0, 1, to)
 }
@@ -168,12 +168,12 @@ func throttleReasons() []throttleReason {
 	}
 }
 
-// throttleReason names a throttle reason and its counter, which is empty where there is none.
+// throttleReason names a throttle reason and its counter, which is empty if there is no counter.
 type throttleReason struct {
 	reason  gpu.ThrottleReason
 	active  string
 	counter string
-	short   string // shortened name of the counter, where XML has one
+	short   string // shortened name of the counter, if XML has one
 }
 
 // throttleActive returns a setter of whether a throttle reason is active.

@@ -61,7 +61,7 @@ func TestTrapZeroIsAbsent(t *testing.T) {
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
 }
 
-// Where the driver returns no limit, nvidia-smi 535 prints uninitialised memory.
+// If the driver returns no limit, nvidia-smi 535 prints uninitialised memory.
 func TestTrapImpossiblePower(t *testing.T) {
 	g := oneRow(t, "index, power.draw [W], enforced.power.limit [W], power.limit [W]", "0, 300.00 W, 527699.31 W, 1631640.88 W")
 	assert.Equal(t, gpu.Some(300.0), g.Device.Power.Draw)

@@ -15,7 +15,7 @@ import (
 )
 
 // clean removes a byte order mark and converts UTF-16, which PowerShell writes when it redirects output, to UTF-8. The conversion is
-// character by character: beside the data it holds the text alone, which has half their size where it is ASCII.
+// character by character: in addition to the data it holds only the text, which has half their size if it is ASCII.
 func clean(data []byte) []byte {
 	var order binary.ByteOrder
 	switch {

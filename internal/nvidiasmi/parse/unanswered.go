@@ -10,34 +10,34 @@ import (
 )
 
 // noReadings are the quantities whose text says nothing about whether the GPU can be read. The driver may know what identifies it without
-// the GPU. Where it has no power limit, the tool prints uninitialised memory.
+// the GPU. If it has no power limit, the tool prints uninitialised memory.
 var noReadings = []string{
 	"name", "uuid", "serial", "vbios_version", "minor_number", "index", "pci.bus_id", "compute_cap", "mig.mode", "count",
 	"enforced.power.limit", "power.limit", "power.max_limit", "power.min_limit", "power.default_limit",
 	"brand", "architecture", "board_part_number", "inforom.img", "virtualization_mode", "persistence_mode", "license_status",
 }
 
-// leastRefused is how many readings must be refused for a GPU to be taken for unreachable.
-const leastRefused = 2
+// minRefused is how many readings must be refused for a GPU to be taken for unreachable.
+const minRefused = 2
 
-// leastAbsent is how many readings must be absent, the size of the memory among them, for a GPU to be taken for silent.
-const leastAbsent = 4
+// minAbsent is how many readings must be absent, the size of the memory among them, for a GPU to be taken for silent.
+const minAbsent = 4
 
-// unanswered returns the error that the tool printed in the place of every reading of a GPU. It returns "" where there is a reading, or
-// too few were asked for to know.
+// unanswered returns the error that the tool printed instead of every reading of a GPU. It returns "" if there is a reading, or too few
+// were queried to decide.
 func unanswered(g *GPU) string {
 	reason, refused := "", 0
 	for _, r := range g.Refusals {
 		switch {
 		case slices.Contains(noReadings, r.Quantity):
 		case r.NoPermission(), !isErrorString([]byte(r.Reason)):
-			return "" // a right is missing, or the driver answered and the number is not understood
+			return "" // a permission is missing, or the driver answered and the number is not understood
 		default:
 			reason = r.Reason
 			refused++
 		}
 	}
-	if refused < leastRefused || hasReading(&g.Device) {
+	if refused < minRefused || hasReading(&g.Device) {
 		return ""
 	}
 	for i := range g.MIGDevices {
@@ -48,8 +48,8 @@ func unanswered(g *GPU) string {
 	return reason
 }
 
-// hasReading reports whether a reading of a GPU is known. Used memory of 0 is none: the tool may print it where the driver answers with an
-// error.
+// hasReading reports whether a reading of a GPU is known. Used memory of 0 does not count: the tool may print it if the driver answers with
+// an error.
 func hasReading(d *gpu.Device) bool {
 	numbers := slices.Concat(d.Utilization[:], d.Temperature[:], d.TemperatureMargin[:],
 		[]gpu.Opt[float64]{d.MemoryController, d.Power.Draw, d.Power.Instant, d.Power.Module})

@@ -15,8 +15,8 @@ type unit struct {
 	times, over float64
 }
 
-// The units of each quantity. The first one applies where the tool prints none (nounits). MB means MiB: the heading of pmon
-// says MB, and NVML counts in 1024² bytes.
+// The units of each quantity. The first one applies if the tool prints no unit (nounits). MB means MiB: the heading of pmon says MB, and
+// NVML counts in 1024² bytes.
 var (
 	unitBytes = []unit{
 		{"MiB", 1 << 20, 1}, {"MB", 1 << 20, 1}, {"KiB", 1 << 10, 1}, {"GiB", 1 << 30, 1}, {"TiB", 1 << 40, 1}, {"B", 1, 1},
@@ -34,8 +34,8 @@ var (
 
 // number reads a decimal number and the unit after it. It accepts nothing else: no exponent, no NaN, no hexadecimal number.
 //
-// A comma is a decimal comma where one or two digits follow it, as the tool prints power with two. With three digits it may
-// as well separate thousands, so the number is not known.
+// A comma is a decimal comma if one or two digits follow it: the tool prints power with two. With three digits it may also separate
+// thousands, so the number is unknown.
 func number(b []byte, units []unit) (value float64, ok bool) {
 	b, negative := bytes.CutPrefix(bytes.TrimSpace(b), []byte{'-'})
 	end := digits(b)
@@ -76,12 +76,12 @@ func unitNamed(name string, units []unit) (unit, bool) {
 	return unit{}, false
 }
 
-// digits returns how many decimal digits b begins with.
+// digits returns the number of decimal digits at the start of b.
 func digits(b []byte) int {
 	return len(b) - len(bytes.TrimLeft(b, "0123456789"))
 }
 
-// noValue is a number with every bit set. NVML returns it where it has no value, and the tool prints it like any other.
+// noValue is a number with every bit set. NVML returns it if it has no value, and the tool prints it like any other.
 const noValue = "4294967295"
 
 // isNoValue reports whether a text is a number with every bit set, as the tool prints it for each integer type.

@@ -13,7 +13,7 @@ import (
 // Unreachable is a GPU for which the driver returns no device handle, or nothing but a handle.
 type Unreachable struct {
 	Index  gpu.Opt[int]
-	PCI    string // empty where it is not printed
+	PCI    string // empty if it is not printed
 	Reason string
 }
 
@@ -40,7 +40,7 @@ var (
 	// The index and the colon after it may be absent, and the address may follow GPU without a space.
 	handleAddress = regexp.MustCompile(`(?i)device handle for gpu\s*(\d*?)\s*:?\s*([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])(?:\s*:\s*(.*))?`)
 	handleIndex   = regexp.MustCompile(`(?i)(?:device handle for|problem with) gpu\s*(\d+)\s*(?::\s*(.*))?`)
-	// A GPU that has a handle and returns nothing else. Anything may stand in the place of its name.
+	// A GPU that has a handle and returns nothing else. The text in the place of its name can be anything.
 	handleOnly = regexp.MustCompile(`(?i)unable to determine the [a-z ]+ for .*:\s*([^:]*)`)
 )
 

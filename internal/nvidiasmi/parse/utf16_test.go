@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// UTF-16 becomes the text that unicode/utf16 makes of it, also where it is broken.
+// UTF-16 is converted to the text that unicode/utf16 returns, also if it is invalid.
 func TestUTF16(t *testing.T) {
 	for _, units := range [][]uint16{
 		utf16.Encode([]rune("GPU 0: é 日本 🖥 end")),

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// XML reads the output of nvidia-smi -q -x. It returns an error where the output contains no nvidia_smi_log. It returns a log
-// that ends early with Complete false and the GPUs that are whole.
+// XML reads the output of nvidia-smi -q -x. It returns an error if the output contains no nvidia_smi_log. It returns a log that ends early
+// with Complete false and the GPUs that are complete.
 func XML(data []byte) (*Listing, error) {
 	data = clean(data)
 	start := bytes.Index(data, []byte("<nvidia_smi_log"))
@@ -23,9 +23,9 @@ func XML(data []byte) (*Listing, error) {
 	return s.builder.listing, nil
 }
 
-// scanner reads XML of the simple form that the tool prints: no namespaces, no text beside elements. It is no encoding/xml
-// because the tool's XML is not always well-formed: some versions do not escape the names of processes, and a library would
-// refuse the whole document.
+// scanner reads XML of the simple form that the tool prints: no namespaces, no text beside elements. It does not use encoding/xml because
+// the tool's XML is not always well-formed: some versions do not escape the names of processes, and a library would refuse the whole
+// document.
 type scanner struct {
 	data    []byte
 	pos     int
@@ -37,7 +37,7 @@ type scanner struct {
 type frame struct {
 	element *element
 	name    []byte
-	text    int  // position at which its text begins
+	text    int  // position of the start of its text
 	parent  bool // it contains an element
 }
 
@@ -123,8 +123,8 @@ func (s *scanner) skip(name []byte) {
 	}
 }
 
-// untilClosed returns what stands before the next closing tag of a name and continues after it. Without such a tag it
-// continues at the end of the data.
+// untilClosed returns the text before the next closing tag of a name and continues after it. Without such a tag it continues at the end of
+// the data.
 func (s *scanner) untilClosed(name []byte) (inner []byte, ok bool) {
 	inner, rest, ok := bytes.Cut(s.data[s.pos:], []byte("</"+string(name)+">"))
 	s.pos = len(s.data) - len(rest)
@@ -170,8 +170,8 @@ func (s *scanner) leave(f frame, at int) {
 	}
 }
 
-// declaration skips a comment, a processing instruction, or anything else that begins with an exclamation mark. The document
-// type, which may contain the whole DTD (--dtd), stands before the root element and is not read.
+// declaration skips a comment, a processing instruction, or anything else that starts with an exclamation mark. The document type, which
+// may contain the whole DTD (--dtd), is before the root element and is not read.
 func (s *scanner) declaration(at int) {
 	terminator := ">"
 	switch rest := s.data[at:]; {

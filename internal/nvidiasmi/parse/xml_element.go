@@ -11,8 +11,8 @@ type element struct {
 	set      setter // of an element that contains text
 	open     setter // receives the attributes of the opening tag
 	end      setter // receives nothing
-	// verbatim is true where the text is whatever a process calls itself. Some versions of the tool do not escape it, so it
-	// ends at the element's own closing tag and nowhere else.
+	// verbatim is true if the text is the name that a process gives itself. Some versions of the tool do not escape it, so it ends at the
+	// element's own closing tag and nowhere else.
 	verbatim bool
 }
 

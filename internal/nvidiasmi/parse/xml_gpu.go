@@ -9,8 +9,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// xmlRoot contains every element that is read, by name and place: the same name means different things in different places.
-// Where drivers renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
+// xmlRoot contains every element that is read, by name and place: the same name means different things in different places. If drivers
+// renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
 var xmlRoot = branch(map[string]*element{
 	"nvidia_smi_log": {
 		end: func(b *builder, _ []byte) { b.listing.Complete = true },
@@ -106,10 +106,10 @@ func xmlMemory() map[string]*element {
 	}
 }
 
-// xmlTemperature reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver
-// slows the GPU down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on
-// that same scale, most of them negative, and no temperatures. gpu_temp_max_tlimit_threshold is where the GPU shuts down. Of the memory's own
-// scale the tool prints a point alone (gpu_temp_max_mem_tlimit_threshold), and not what is left.
+// xmlTemperature reads temperatures and their absolute limits. gpu_temp_tlimit is how many degrees are left until the driver slows the GPU
+// down (NVML: the distance to the nearest slowdown threshold). The *_tlimit_threshold elements are points on that same scale, most of them
+// negative, and not temperatures. At gpu_temp_max_tlimit_threshold the GPU shuts down. Of the memory's own scale the tool prints only a
+// point (gpu_temp_max_mem_tlimit_threshold), and not what is left.
 func xmlTemperature() map[string]*element {
 	sensor := func(quantity string, s gpu.Sensor) *element {
 		return leaf(celsius(quantity, func(b *builder) *gpu.Opt[float64] { return &device(b).Temperature[s] }))

@@ -5,7 +5,8 @@ package parse
 
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
-// xmlProcesses reads the processes of a GPU, which are of a type unless the tool prints another. The element is empty where there is none. A text in it is a reason.
+// xmlProcesses reads the processes of a GPU, which are of a type unless the tool prints another. The element is empty if there is no
+// process. A text in it is a reason.
 func xmlProcesses(of gpu.ProcessType) *element {
 	return &element{
 		children: map[string]*element{"process_info": xmlProcess(of)},

@@ -104,8 +104,8 @@ func (n *node) begin(proc string, source func(want gpu.Group) gpu.Source, option
 	n.reader = pipeline.Reader{Source: source(record.Wanted(&cfg.Metrics, &events, true)), Processes: describer{processes}}
 	n.pipeline = pipeline.New(pipeline.Options{
 		Source: "source", Logger: zap.NewNop(), Events: true, ProcessEvents: true, AllocationEvents: true, Interval: interval, MaxProcesses: maxProcesses,
-		Dropped:     func(context.Context, int) {},
-		NewRecorder: func() *record.Recorder { return record.New(cfg, settings()) },
+		Dropped:  func(context.Context, int) {},
+		Recorder: record.New(cfg, settings()),
 	})
 	n.recorder = record.NewEvents(metadata.LogsBuilderConfig{Events: events, ResourceAttributes: cfg.ResourceAttributes}, settings())
 }

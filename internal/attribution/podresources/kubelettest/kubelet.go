@@ -36,7 +36,7 @@ type Kubelet struct {
 // New returns a kubelet that is not running yet.
 func New(t testing.TB) *Kubelet {
 	t.Helper()
-	// Not t.TempDir: its path may be longer than that of a socket can be.
+	// Not t.TempDir: its path may be too long for a socket.
 	folder, err := os.MkdirTemp("", "kubelet") //nolint:usetesting // see above
 	require.NoError(t, err)
 	k := &Kubelet{t: t, socket: filepath.Join(folder, "kubelet.sock")}
