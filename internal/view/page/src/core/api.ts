@@ -26,7 +26,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
     throw new Away("The collector does not answer.");
   }
   if (answer.ok) return (await answer.json()) as T;
-  const fallback: Problem = { title: answer.statusText, status: answer.status, detail: `HTTP status ${answer.status}`, remedy: "" };
+  const fallback: Problem = { title: answer.statusText, status: answer.status, detail: `HTTP status ${answer.status}`, instance: path, remedy: "", type: "about:blank" };
   throw new Refused(await answer.json().then((p: Problem) => ({ ...fallback, ...p }), () => fallback));
 }
 

@@ -6,11 +6,12 @@ import { query } from "../core/api";
 import { count } from "../core/format";
 import { useResource } from "../core/resource";
 import { replaceParams } from "../core/route";
-import type { List } from "../core/types";
 import { Answer } from "./answer";
 import { type Column, Table } from "./table";
 
 const PAGE = 50;
+
+interface List<T> { items: T[]; next: string | null; total: number } // of the API
 
 interface Props<T> {
   route: string; // of the API
