@@ -42,7 +42,7 @@ type clusterSource struct {
 	pods     atomic.Pointer[podEvents] // of the last view; nil if no events of pods are sent
 
 	mu         sync.Mutex
-	tracker    *lifecycle.Tracker // that of the storage, for each time this replica reads; nil without storage
+	tracker    *lifecycle.Tracker // the tracker of the storage, for each time this replica reads; nil without storage
 	leadership *leadership        // nil without leader election
 	view       *cluster.View      // nil while this replica does not read
 	started    time.Time

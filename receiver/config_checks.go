@@ -67,7 +67,7 @@ func clusterAlone(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// attributionUsed refuses parts of the attribution where no scraper reads this machine, so that they would apply to nothing.
+// attributionUsed refuses parts of the attribution if no scraper reads this machine, because they would apply to nothing.
 func attributionUsed(parts *attribution.Config, keys []string) error {
 	remote := ""
 	for _, key := range keys {

@@ -27,14 +27,14 @@ const (
 // ClusterRead is what an API server answers to one part of a configuration.
 type ClusterRead struct {
 	Key       string // of the part: attribution::owners
-	Name      string // of the cluster; empty where the part names none
-	Endpoint  string // the API server's address; empty where it is not known
+	Name      string // of the cluster; empty if the section has no name
+	Endpoint  string // the API server's address; empty if it is unknown
 	Access    []kube.Access
 	NotServed []string     // kinds of owners in the configuration that the API server does not serve
 	Failure   *gpu.Failure // why the API server, or a file of the configuration, cannot be read
 
 	Examined *kubeexec.Examined // of kubernetes_exec
-	Size     *gpu.Cluster       // of kubernetes_cluster, where it was listed
+	Size     *gpu.Cluster       // of kubernetes_cluster, if it was listed
 	Problems []gpu.Problem      // what else could not be read
 }
 
@@ -47,8 +47,8 @@ type apiUse struct {
 	read      func(context.Context, *ClusterRead) // after the review; nil: nothing
 }
 
-// ReadClusters asks each Kubernetes API that the configuration names for the rights that its parts need, and reads what
-// kubernetes_cluster and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
+// ReadClusters queries each Kubernetes API of the configuration for the permissions that its parts need, and reads what kubernetes_cluster
+// and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
 func (e *Examination) ReadClusters(ctx context.Context) []ClusterRead {
 	uses := e.machine.cfg.apiUses(e.signals)
 	reads := make([]ClusterRead, len(uses))

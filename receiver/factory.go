@@ -49,7 +49,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// factory makes receivers. Those of one configuration share their sources, and read each GPU once.
+// factory creates receivers. The receivers of one configuration share their sources, and read each GPU once.
 type factory struct {
 	open      opener
 	connect   connector

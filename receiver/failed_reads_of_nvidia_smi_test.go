@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// A read of nvidia-smi without a whole GPU is no success from the first one on. It says nothing about the known GPUs: these have no
-// status and no readings, and stay with what describes them.
+// A read of nvidia-smi without a complete GPU fails from the first one on. It says nothing about the known GPUs: these have no status and
+// no readings, and stay with what describes them.
 func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 	recorded, err := filepath.Abs("../testdata/tools/nvidia_smi_full/nvidia-smi")
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 				"collection_interval": "1s", "initial_delay": "0s",
 				"scrapers": map[string]any{"nvidia_smi": map[string]any{"path": path}},
 			}).Unmarshal(r.cfg))
-			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine is no timeout
+			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine does not cause a timeout
 			r.run(r.newMetrics())
 			success := func() float64 {
 				v, known := own(t, tel, "otelcol_gpu_read_success")["receiver=gpu,scraper=nvidia_smi"]

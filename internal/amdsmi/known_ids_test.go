@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The GPUs keep their IDs where static fails when it is read again.
+// The GPUs keep their IDs if static fails when it is read again.
 func TestKeepsIdentity(t *testing.T) {
 	t.Parallel()
 	traceback := func(string) (command.Result, error) {

@@ -10,7 +10,7 @@ import (
 
 // Host identifies the machine of a Node. At least one of Name and NodeName is set before a Node is recorded.
 type Host struct {
-	Name        string            // host.name; empty for a node that is read from outside
+	Name        string            // host.name; empty for a node that is read without an agent
 	NodeName    string            // k8s.node.name
 	ClusterName string            // k8s.cluster.name
 	Labels      map[string]string // further resource attributes, by their full names (configured node labels)

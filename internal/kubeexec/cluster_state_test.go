@@ -86,7 +86,7 @@ func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// The state follows the API server, also where the cluster has no node to read.
+// The state follows the API server, also if the cluster has no node to read.
 func TestClusterStateChanges(t *testing.T) {
 	s := exectest.NewServer(t)
 	f, _, got := start(t, configOf(clusterOf(s, "prod")))

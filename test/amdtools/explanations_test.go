@@ -14,6 +14,7 @@ var refusals = map[string]string{
 	"mi300x-1.5 rocm-smi 5.2.3": noVoltage,
 	"mi300x-spx rocm-smi 5.2.3": noVoltage,
 	"mi300x-cpx rocm-smi 5.2.3": noVoltage,
+	"apu amd-smi 24.5.2":        "an APU has no unique_id, and without the DRM device amd-smi prints no PCI address either: nothing identifies the GPU",
 }
 
 const noVoltage = "it cannot do without a sensor of the core voltage, and MI300 came after it"
@@ -51,11 +52,11 @@ var explanations = []differential.Explanation{
 	differential.Because("apu", rocm, ".* Power.Draw", differential.Differs, "the package's, with the CPU"),
 	differential.Because("apu", rocm, ".* Power.Instant", differential.More, "the package's, with the CPU"),
 	differential.Because("mi100", rocm, ".* Model", differential.Missing, "it has no table of names to look the board up in"),
+	differential.Because("mi100", every, ".* Energy", differential.Missing, "the tools print it in a wrong unit: it is sent when power and counter agree for 10 s"),
 	differential.Because("mi300x-(spx|cpx)", rocm, ".* Energy", differential.Missing, "from the table, of a revision that came after it"),
 	differential.Because("mi300x-(spx|cpx)", amd, ".* (Energy|Utilization.*|MemoryController|Clocks.*Speed)", differential.Missing, "from the table, of a revision that came after it"),
 	differential.Because("mi300x-cpx", every, ".*/[0-9] Memory.*", differential.Missing, "of a partition these versions print the GPU's"),
 	differential.Because("mi300x-cpx", rocm, ".*/0 Aliases.0.", differential.Differs, "the tools do not name DRM nodes, the PCI address apart"),
-	differential.Because("apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to identify the printed GPU"),
 	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools report no throttle reasons"),
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),

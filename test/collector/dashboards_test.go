@@ -95,7 +95,7 @@ func TestDashboards(t *testing.T) {
 	n.next("attributed workloads", func(points harness.Points) bool {
 		return attributed(points) && len(withResource(points, "container.gpu.allocated", "k8s.workload.name")) >= 4
 	})
-	// The API server of a third cluster is away, and so is the back end.
+	// The API server of a third cluster is away, and so is the backend.
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
 	gone := shipped{

@@ -58,7 +58,7 @@ var expectations = map[string]struct {
 		gpu(0): 0, gpu(1): 0, gpu(2): 0, gpu(3): 0, gpu(4): 0, gpu(6): 0, gpu(7): 0,
 		"MIG-00000000-0000-4000-8000-000000000050": 0, "MIG-00000000-0000-4000-8000-000000000051": 0,
 	}, 0},
-	"GPUs that nobody holds": {"hw_name", map[string]float64{"nvidia2": 0, "nvidia3": 0, "nvidia6": 0, "nvidia7": 0}, 0},
+	"Unallocated GPUs": {"hw_name", map[string]float64{"nvidia2": 0, "nvidia3": 0, "nvidia6": 0, "nvidia7": 0}, 0},
 
 	"Idle by namespace": {"k8s_namespace_name", map[string]float64{"ml": 0.1 + 1 + 0.6 + 0.8}, 0.08},
 	"Idle by workload": {"k8s_workload_name", map[string]float64{

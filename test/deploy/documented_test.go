@@ -94,7 +94,7 @@ var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)``
 // The documented values are taken by the chart, and name Secrets in place of having any in a ConfigMap.
 func TestChartDocumentedValues(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "helm.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
 	require.NoError(t, err)
 	found := documentedValues.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, found, 2)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Which series a dashboard selects. k8s_node_name and host_name of one node are the same name; either may be absent: host_name of a node that is
-// read from outside, k8s_node_name of a machine outside of Kubernetes.
+// Which series a dashboard selects. k8s_node_name and host_name of one node are the same name; either may be absent: host_name of a node
+// that is read without an agent, k8s_node_name of a machine outside of Kubernetes.
 const (
 	inCluster = `k8s_cluster_name=~"$cluster"`
 	onNode    = inCluster + `, k8s_node_name=~"$node|", host_name=~"$node|"`

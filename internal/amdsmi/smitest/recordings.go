@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Recordings returns the files of a folder of recorded outputs below $GPU_RECORDINGS. Recordings are not part of the project.
+// Recordings returns the files of a directory of recorded outputs below $GPU_RECORDINGS. Recordings are not part of the project.
 func Recordings(t *testing.T, folder, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), folder, pattern))

@@ -82,7 +82,7 @@ func ROCmTool(jsonText, text string, unknown ...string) *Tool {
 	}}
 }
 
-// AMDTool prints the files of a folder of testdata.
+// AMDTool prints the files of a directory of testdata.
 func AMDTool(tb testing.TB, folder string, refuse ...string) *Tool {
 	tb.Helper()
 	files := map[string]string{}

@@ -6,5 +6,5 @@
 //
 // NVIDIA does not guarantee that the output is compatible between versions. The parsers therefore look at what is there, not
 // at a version: they skip an unknown element or column, a missing one leaves its quantity absent, and so does any text
-// where a number is expected. Numbers become SI here and nowhere else.
+// instead of a number. Numbers become SI here and nowhere else.
 package parse

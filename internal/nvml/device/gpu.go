@@ -83,8 +83,8 @@ func (g *GPU) SampleRing() time.Duration {
 	return time.Duration(g.quantities.utilization.ring) * time.Microsecond
 }
 
-// Open takes the GPU's handle in a session, and asks what the GPU is where that is not known or the driver is another one. The GPU keeps the
-// index under which it was first seen. driver is the driver's version; empty: not known yet.
+// Open takes the GPU's handle in a session, and queries the identity of the GPU if it is unknown or the driver is another one. The GPU
+// keeps the index under which it was first seen. driver is the driver's version; empty if it is not known yet.
 func (g *GPU) Open(handle library.Device, index int, driver string) library.Code {
 	g.handle, g.Fatal = handle, library.OK
 	identity := g.identity.Load()
@@ -101,7 +101,7 @@ func (g *GPU) Open(handle library.Device, index int, driver string) library.Code
 	return code
 }
 
-// HandleUUID returns the UUID of the GPU that the handle is of now: whoever lends GPUs may have exchanged it.
+// HandleUUID returns the UUID of the current GPU of the handle: a hypervisor may have replaced the GPU.
 func (g *GPU) HandleUUID() (string, library.Code) { return g.handle.UUID() }
 
 // Close gives back what the GPU holds of a session.

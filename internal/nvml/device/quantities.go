@@ -293,7 +293,7 @@ func newQuantityRows() []quantity {
 			fields: []fieldID{{gonvml.FI_DEV_POWER_AVERAGE, gonvml.POWER_SCOPE_MEMORY}, {gonvml.FI_DEV_POWER_INSTANT, gonvml.POWER_SCOPE_MEMORY}},
 			set:    to(watts, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Power.Memory }),
 		},
-		// The limit in force, whoever set it.
+		// The limit in force, whether a user or the driver set it.
 		{
 			group: gpu.GroupPowerLimit, what: "power limit",
 			fields: []fieldID{{gonvml.FI_DEV_POWER_CURRENT_LIMIT, 0}},

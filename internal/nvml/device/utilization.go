@@ -67,7 +67,7 @@ type utilization struct {
 	ring  uint64 // microseconds that the driver's samples cover, as far as seen
 }
 
-// restart forgets where the driver's clock stood.
+// restart forgets the time of the driver's clock.
 func (u *utilization) restart() { u.means = [numEngines]mean{} }
 
 // clock is the driver's time as far as its samples show it.

@@ -20,7 +20,7 @@ import (
 type searchPath struct {
 	environment string   // LD_LIBRARY_PATH
 	cache       string   // the file that ldconfig writes
-	directories     []string // searched last
+	directories []string // searched last
 }
 
 // defaultSearch is the search path of this process. The loader reads LD_LIBRARY_PATH when the process starts.

@@ -37,7 +37,7 @@ func (s *shower) show() *view.Node {
 	return v
 }
 
-// sum sets what a node has of its GPUs together. The share of memory in use is that of the GPUs whose total and use are both known.
+// sum sets the sums over a node's GPUs. The share of memory in use covers the GPUs whose total and use are both known.
 func sum(v *view.Node) {
 	var used, total float64
 	for _, g := range v.GPUs {
