@@ -103,7 +103,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	return true
 }
 
-// addProcesses adds the processes. version is the first number of that of the library.
+// addProcesses adds the processes. version is the first number of the version of the library.
 func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves map[int]smidevice.Leaf, static map[int]staticInfo, version int) {
 	answer, ran := answers[stepProcess]
 	list, covered := parseProcesses(answer.records)

@@ -10,7 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readDetails fills a device with what stands in the sections of amd-smi metric beside what readMetric reads, as far as it is wanted.
+// readDetails fills a device with the other values of the sections of amd-smi metric, which readMetric does not read, as far as they are
+// wanted.
 func readDetails(r record, want gpu.Group, d *gpu.Device) {
 	if want.Has(gpu.GroupTemperatureDetail) {
 		d.TemperatureDetail = temperatureDetail(r.section("temperature"))

@@ -131,7 +131,7 @@ func (s *Source) noDevices(err error) (*gpu.Node, error) {
 }
 
 // Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
-// are kept: one that is no longer listed is lost, whoever lists them.
+// are kept: one that is no longer listed is lost, in every version.
 func (s *Source) Reset() {
 	s.tool.forget()
 	s.build.Found()

@@ -33,7 +33,7 @@ var (
 	}
 )
 
-// card is one card. Keys are in lower case and without the colon at the end of those of clocks.
+// card is one card. Keys are in lower case and without the colon at the end of the keys of clocks.
 type card struct {
 	index  int
 	values map[string]string
@@ -91,7 +91,7 @@ func (c *card) model() string {
 	return smitext.Model(series, device)
 }
 
-// unreachable returns what rocm-smi prints instead of the readings of a card, where it prints an error and not one reading; empty otherwise.
+// unreachable returns what rocm-smi prints instead of the readings of a card, if it prints an error and not one reading; empty otherwise.
 func (c *card) unreachable() string {
 	var message string
 	for _, key := range slices.Sorted(maps.Keys(c.values)) {
@@ -141,7 +141,7 @@ func (c *card) readings(d *gpu.Device) {
 	d.Clocks[gpu.ClockVideo].Speed = c.clock("vclk")
 	c.pcie(d)
 
-	// A fan that stands still is not printed, and neither is one that does not exist.
+	// A stopped fan is not printed, and neither is one that does not exist.
 	d.Fans = smitext.Fans(c.value("fan speed (%)"), c.value("fan rpm"))
 	if v := smitext.Quantity(c.value("voltage (mv)"), smitext.Volts, "mV"); v.Known() {
 		d.Voltage = []gpu.SensorValue{{Location: "gfx", Value: v}}

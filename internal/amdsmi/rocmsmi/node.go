@@ -53,7 +53,7 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		b.Problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or crashes when it reads them"))
 	}
 	last := len(listed) - 1
-	// Where the list ended early, it may lack partitions of the last GPU. Without its mode it is not known whether that GPU is divided.
+	// If the list ended early, it may lack partitions of the last GPU. Without its mode it is unknown whether that GPU is divided.
 	doubtful := out.err != nil && last >= 0 && listed[last].Profile == "" && !leaves[listed[last].Number].At.Partition.Known()
 	if doubtful {
 		delete(leaves, listed[last].Number)

@@ -145,7 +145,7 @@ func TestAsksOnlyForWhatIsWanted(t *testing.T) {
 	assert.True(t, s.build.Node.Devices[0].ProcessesUnread)
 }
 
-// 6.2 ends with an exception where the driver does not report the size of VRAM.
+// 6.2 ends with an exception if the driver does not report the size of VRAM.
 func TestException(t *testing.T) {
 	t.Parallel()
 	tool := &smitest.Tool{}

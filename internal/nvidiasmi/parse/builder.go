@@ -114,7 +114,7 @@ func (b *builder) end() {
 		b.gpu.Unreadable = true
 	}
 	b.gpu.ResetRequired = b.reset != ""
-	b.gpu.Silent = b.lost == "" && b.reset == "" && b.noMemory && b.absent >= leastAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
+	b.gpu.Silent = b.lost == "" && b.reset == "" && b.noMemory && b.absent >= minAbsent && len(b.gpu.Refusals) == 0 && !hasReading(d)
 	d.Info.DriverVersion = b.listing.DriverVersion
 	d.Info.CUDAVersion = b.cuda
 	switch {

@@ -20,6 +20,7 @@ type device struct {
 
 	fields    *fieldValues // of a GPU
 	constants map[*library.Function]library.Value
+	kept      keptValues
 
 	at      time.Time // of the present read
 	horizon uint64    // the latest plausible time of a sample in it
@@ -38,7 +39,6 @@ func newDevice(lib *library.Library, cfg *Config, name string) device {
 // begin starts a read.
 func (d *device) begin(at time.Time) {
 	d.at, d.horizon = at, horizon(at)
-	d.migModes = migModes{}
 	d.Begin()
 }
 
@@ -52,7 +52,7 @@ func (d *device) number64(f *library.Function, call func(library.Device) (uint64
 	return d.value(f, number64(call))
 }
 
-// valueCall calls a function. It reports false where the answer is NVML's mark for no value.
+// valueCall calls a function. It returns false if the answer is NVML's mark for no value.
 type valueCall func(library.Device) (library.Value, bool, library.Return)
 
 func (d *device) value(f *library.Function, call valueCall) (library.Value, bool) {
