@@ -53,7 +53,7 @@ type clusterSource struct {
 // newClusterSource fails only if credentials cannot be read, not if the API server does not answer.
 func newClusterSource(ctx context.Context, s *shared, set receiver.Settings, connect connector) (*clusterSource, error) {
 	config := s.cfg.scraperConfig(clusterKey).(*ClusterConfig)
-	clients, err := connect(config)
+	clients, err := connect(&config.API)
 	if err != nil {
 		return nil, kube.Keyed(scrapersKey+"::"+clusterKey, err)
 	}
@@ -74,11 +74,11 @@ func newClusterSource(ctx context.Context, s *shared, set receiver.Settings, con
 	return c, err
 }
 
-// connector returns the client of a cluster.
-type connector func(*ClusterConfig) (*kube.Clients, error)
+// connector returns the clients of a cluster. It is connect, except in tests.
+type connector func(*kube.Config) (*kube.Clients, error)
 
-func connectCluster(c *ClusterConfig) (*kube.Clients, error) {
-	config, err := c.API.REST()
+func connect(api *kube.Config) (*kube.Clients, error) {
+	config, err := api.REST()
 	if err != nil {
 		return nil, err
 	}

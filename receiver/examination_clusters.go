@@ -148,7 +148,7 @@ func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.
 
 // readOnce lists the pods and nodes of the cluster.
 func (c *ClusterConfig) readOnce(ctx context.Context, read *ClusterRead) {
-	client, err := connectCluster(c)
+	client, err := connect(&c.API)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
 		return

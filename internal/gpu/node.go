@@ -74,8 +74,8 @@ func (n *Node) ProcessesKnown(d *Device) bool {
 // Presence is whether a physical GPU can be read (hw.gpu.presence).
 type Presence uint8
 
-// Visible: the source reads the GPU. Missing: the GPU cannot be read; it was seen before, or it is bound to the vendor's driver or to no
-// driver. Unmanaged: the GPU is bound to another driver, such as vfio-pci.
+// Visible: the source reads the GPU, or the driver lists it and requires its reset. Missing: the GPU cannot be read; it was seen before, or it
+// is bound to the vendor's driver or to no driver. Unmanaged: the GPU is bound to another driver, such as vfio-pci.
 const (
 	Visible Presence = iota
 	Missing

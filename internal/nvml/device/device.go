@@ -20,6 +20,7 @@ type device struct {
 
 	fields    *fieldValues // of a GPU
 	constants map[*library.Function]library.Value
+	kept      keptValues
 
 	at      time.Time // of the present read
 	horizon uint64    // the latest plausible time of a sample in it
@@ -38,7 +39,6 @@ func newDevice(lib *library.Library, cfg *Config, name string) device {
 // begin starts a read.
 func (d *device) begin(at time.Time) {
 	d.at, d.horizon = at, horizon(at)
-	d.migModes = migModes{}
 	d.Begin()
 }
 

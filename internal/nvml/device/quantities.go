@@ -32,6 +32,10 @@ type quantity struct {
 	// constant: it does not change while the driver stays. A field is requested until it was answered, a function called until there is a
 	// value.
 	constant bool
+	// seldom: a field that seldom changes: see keptValues.
+	seldom bool
+	// basis returns another quantity of the GPU, without whose change this one seldom changes: see keptValues. nil: it may change at any time.
+	basis func(d *gpu.Device) gpu.Opt[int64]
 
 	// set converts the value to SI units, leaves it absent if it means "no value", and reports whether there is one: see to. It is nil if
 	// a reader reads the quantity by its name, because it depends on others.
@@ -64,11 +68,24 @@ func readQuantities(dev *device, d *gpu.Device) {
 		if q.set == nil || !dev.cfg.Want.Has(q.group) || dev.Fatal != library.OK {
 			continue
 		}
-		v, ok := dev.quantity(i)
-		if known := q.set(d, v, ok); known && q.constant && q.function != nil {
+		v, ok := dev.quantityFor(i, d)
+		switch known := q.set(d, v, ok); {
+		case known && q.constant && q.function != nil:
 			dev.constants[q.function] = v
+		case !known:
+			delete(dev.kept.values, q.function)
 		}
 	}
+}
+
+// quantityFor returns the value of a row, which may be kept from an earlier read. The GPU has the values of the rows before it.
+func (d *device) quantityFor(row int, of *gpu.Device) (library.Value, bool) {
+	if q := &quantityRows[row]; q.basis != nil {
+		if basis, ok := q.basis(of).Get(); ok {
+			return d.keptValue(q.function, q.call, basis)
+		}
+	}
+	return d.quantity(row)
 }
 
 // quantity returns the value of a row: of its field, else of its function.
@@ -138,12 +155,12 @@ var quantityRows = newQuantityRows()
 func newQuantityRows() []quantity {
 	rows := []quantity{
 		// The point on the scale of the margin at which the GPU shuts down.
-		fieldShutdownTLimit:  {group: gpu.GroupTemperatureLimits, what: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}},
+		fieldShutdownTLimit:  {group: gpu.GroupTemperatureLimits, what: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}, constant: true},
 		fieldPCIeTransmitted: {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}}},
 		fieldPCIeReceived:    {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}}},
 		// Whether ECC is on. If it is off, the counts mean nothing.
 		fieldECCMode:                {group: eccGroups | gpu.GroupModes | gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_CURRENT, 0}}},
-		fieldECCPending:             {group: gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}},
+		fieldECCPending:             {group: gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}, seldom: true},
 		fieldECCCorrected:           {group: gpu.GroupECC, what: "ECC errors", fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_VOL_TOTAL, 0}}},
 		fieldECCUncorrected:         {group: gpu.GroupECC, what: "ECC errors", fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_VOL_TOTAL, 0}}},
 		fieldECCLifetimeCorrected:   {group: gpu.GroupECCLifetime, what: "lifetime ECC errors", fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_TOTAL, 0}}},
@@ -253,7 +270,8 @@ func newQuantityRows() []quantity {
 		{
 			group: gpu.GroupPCIeLink, what: "PCIe width",
 			symbol: "nvmlDeviceGetCurrPcieLinkWidth", call: number(library.Device.GetCurrPcieLinkWidth),
-			set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
+			basis: func(d *gpu.Device) gpu.Opt[int64] { return d.PCIe.Generation },
+			set:   to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
 		},
 		{
 			group: gpu.GroupPCIeLink, what: "PCIe generation", constant: true,

@@ -50,6 +50,12 @@ func (m *mean) add(samples []library.Sample, kind uint32) {
 	m.last = newest
 }
 
+// idle adds samples of 0 that were not fetched, up to a time.
+func (m *mean) idle(samples, until uint64) {
+	m.count += samples
+	m.last = max(m.last, until)
+}
+
 // start leaves out, before the first add, samples that are older than the window before the newest sample; without a window, nothing. If
 // the newest is itself older than the window, all are left out: the driver may have stopped when the GPU became idle.
 func (m *mean) start(samples []library.Sample, now time.Time, window time.Duration) {
