@@ -57,12 +57,16 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, diagrams, versions; the metadata of the exporters
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, diagrams, versions, the page's types; the metadata of the exporters
 	@scripts/generate.sh
 
 .PHONY: dashboards
 dashboards: ## write the Grafana dashboards of deploy/grafana from tools/dashboards
 	cd tools/dashboards && go run . ../../deploy/grafana
+
+.PHONY: rules
+rules: ## write the alerting rules of deploy/prometheus, and their copy in the Helm chart, from internal/alerts and the catalogue of XIDs
+	go run ./internal/alerts .
 
 # ---- check ----
 
@@ -185,7 +189,7 @@ view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how
 	go run ./test/fleet/view -collector $(DIST) -check
 
 .PHONY: measure
-measure: otelcol-gpu nvmlsim ## everything that docs/operate/measurements.md states, written into it; two hours, needs root
+measure: otelcol-gpu nvmlsim ## prints what docs/operate/performance.md states; two hours, needs root
 	scripts/measure.sh
 
 .PHONY: cost

@@ -62,13 +62,13 @@ func BenchmarkScrape8x64(b *testing.B) {
 	require.Greater(b, points, 300)
 	b.ReportAllocs()
 	b.ResetTimer()
-	began := cpuTime(b)
+	start := cpuTime(b)
 	for range b.N {
 		now = now.Add(time.Second)
 		s.record()
 	}
 	b.StopTimer()
-	b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64((cpuTime(b)-start).Nanoseconds())/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(points), "points/op")
 }
 

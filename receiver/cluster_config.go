@@ -121,7 +121,7 @@ func (e *ClusterLeaderElection) name() string {
 	return e.LeaseName
 }
 
-// rights are what the election needs.
+// rights are the permissions that the election needs.
 func (e *ClusterLeaderElection) rights() []kube.Right {
 	if e == nil {
 		return nil

@@ -76,7 +76,7 @@ func (l *leadership) start(ctx context.Context) {
 	}
 }
 
-// stop ends the leadership and releases the Lease. When it returns, led is not called any more. A nil leadership has none.
+// stop ends the leadership and releases the Lease. When it returns, led is not called any more. A nil leadership does nothing.
 func (l *leadership) stop() {
 	if l == nil {
 		return

@@ -37,7 +37,7 @@ func (d *deadlines) Update(ctx context.Context, _ resourcelock.LeaderElectionRec
 	return err
 }
 
-// The requests that release the Lease take less time than a shutdown has, also where the API server does not answer.
+// The requests that release the Lease take less time than a shutdown has, also if the API server does not answer.
 func TestLeaseIsReleasedInTime(t *testing.T) {
 	l := &leadership{cancel: func() {}, ended: func() {}}
 	requests := &deadlines{}

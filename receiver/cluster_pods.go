@@ -33,7 +33,7 @@ type podEvents struct {
 	keeper  *keeper // nil without storage
 	tracker *lifecycle.Tracker
 	wait    time.Duration // see waits.podQueue
-	stuck   atomic.Bool   // the logs pipeline has taken nothing for so long, and nobody waits until it does
+	stuck   atomic.Bool   // the logs pipeline has accepted nothing for so long, and nothing waits until it does
 	ctx     context.Context
 	cancel  context.CancelFunc
 	ticking sync.WaitGroup

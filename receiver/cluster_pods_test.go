@@ -53,7 +53,7 @@ func newStoppedRig(t *testing.T, scraper map[string]any, pods ...*corev1.Pod) *c
 		"scrapers": map[string]any{"kubernetes_cluster": scraper}, "attribution": map[string]any{"cluster_name": "prod"},
 	})
 	require.NoError(t, err)
-	r.factory.connect = func(*ClusterConfig) (*kube.Clients, error) { return &kube.Clients{Kubernetes: r.client}, nil }
+	r.factory.connect = func(*kube.Config) (*kube.Clients, error) { return &kube.Clients{Kubernetes: r.client}, nil }
 	for _, pod := range pods {
 		r.put(pod)
 	}
@@ -191,7 +191,7 @@ func TestPodsOutliveATerm(t *testing.T) {
 	}, "what is known is not stored")
 }
 
-// A pod's spec and status are sent only where that is configured.
+// A pod's spec and status are sent only if that is configured.
 func TestPodSnapshots(t *testing.T) {
 	r := newStoppedRig(t, map[string]any{"snapshots": true}, gpuPod("train-0", 2))
 	r.start()
@@ -243,7 +243,7 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	assert.NotEmpty(t, r.of("p-"+strconv.Itoa(most-1)), "the newest are kept")
 }
 
-// Without the events nobody follows pods.
+// Without the events pods are not followed.
 func TestPodEventsDisabled(t *testing.T) {
 	cfg, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": nil}})
 	require.NoError(t, err)

@@ -141,15 +141,10 @@ func (c *Config) scraperKeys() []string {
 	if len(c.Scrapers) == 0 {
 		return defaultScrapers
 	}
-	keys := make([]string, 0, len(c.Scrapers))
-	for key := range c.Scrapers {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(c.Scrapers))
 }
 
-// scraperConfig is the configuration of a scraper, its default one where none was given.
+// scraperConfig is the configuration of a scraper, its default one if it was not given.
 func (c *Config) scraperConfig(key string) component.Config {
 	if cfg, ok := c.Scrapers[key]; ok {
 		return cfg
@@ -193,14 +188,14 @@ func (c *Config) sendsProcessEvents() bool {
 	return c.Events.ProcessGpuStarted.Enabled || c.Events.ProcessGpuExited.Enabled
 }
 
-// sendsAllocations reports whether events of allocations are enabled, and the kubelet or Slurm is asked for allocations.
+// sendsAllocations reports whether events of allocations are enabled, and the kubelet or Slurm is queried for allocations.
 func (c *Config) sendsAllocations() bool {
 	a := &c.Attribution
 	return (a.PodResources != nil || a.Slurm != nil) && (c.Events.ContainerGpuAllocated.Enabled || c.Events.ContainerGpuReleased.Enabled)
 }
 
-// sendsPods reports whether anything that these signals send names pods. local is whether the sources are on this machine: those of
-// others report neither XIDs nor allocations.
+// sendsPods reports whether anything that these signals send names pods. local is whether the sources are on this machine: remote sources
+// report neither XIDs nor allocations.
 func (c *Config) sendsPods(metrics, logs, local bool) bool {
 	return metrics || logs && (c.sendsProcessEvents() || c.Events.HwGpuStatus.Enabled || local && (c.Events.HwGpuXid.Enabled || c.sendsAllocations()))
 }

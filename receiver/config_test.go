@@ -117,7 +117,7 @@ func TestEachScraperAlone(t *testing.T) {
 	}
 }
 
-// Scrapers of this machine for different vendors may run together; those of one vendor may not. All combinations are tried.
+// Scrapers of this machine for different vendors may run together; scrapers of one vendor may not. All combinations are tried.
 func TestScrapersTogether(t *testing.T) {
 	keys := slices.Sorted(maps.Keys(scraperKinds))
 	refused := 0

@@ -19,7 +19,7 @@ type consumerGate struct {
 	closed context.Context // ends the context of each delivery, too: a consumer that waits for something returns
 	cancel context.CancelFunc
 
-	mu      sync.Mutex     // held to begin a delivery, and to close
+	mu      sync.Mutex     // held to start a delivery, and to close
 	passing sync.WaitGroup // deliveries that have begun
 }
 

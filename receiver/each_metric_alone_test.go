@@ -114,7 +114,7 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 	}
 }
 
-// seen returns the points as a back end shows them.
+// seen returns the points as a backend shows them.
 func seen(points []otlptest.Point) map[string]float64 {
 	values := make(map[string]float64, len(points))
 	for i := range points {

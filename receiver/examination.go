@@ -70,7 +70,7 @@ type LocalRead struct {
 	Scraper  string // its key
 	Vendor   gpu.Vendor
 	Optional bool      // no configuration names the scraper: a machine without the vendor's GPUs is as it should be
-	Node     *gpu.Node // complete, with the problems of attribution; with only a failure where the source returned an error
+	Node     *gpu.Node // complete, with the problems of attribution; with only a failure if the source returned an error
 }
 
 // ReadLocal reads each source of this machine once, within the configured timeout, and passes the reads to use, which must not keep their
@@ -98,7 +98,7 @@ type KubeletRead struct {
 	Err      error
 }
 
-// ReadKubelet asks the kubelet for its allocations, whether or not there are GPUs. It returns nil where the configuration has no
+// ReadKubelet queries the kubelet for its allocations, whether or not there are GPUs. It returns nil if the configuration has no
 // pod_resources.
 func (e *Examination) ReadKubelet(ctx context.Context) *KubeletRead {
 	cfg := e.machine.cfg.Attribution.PodResources
@@ -151,7 +151,7 @@ type SlurmRead struct {
 	Err     error
 }
 
-// ReadSlurm reads which devices Slurm's jobs hold, whether or not there are GPUs. It returns nil where the configuration has no slurm.
+// ReadSlurm reads which devices Slurm's jobs hold, whether or not there are GPUs. It returns nil if the configuration has no slurm.
 func (e *Examination) ReadSlurm() *SlurmRead {
 	cfg := e.machine.cfg.Attribution.Slurm
 	if cfg == nil {

@@ -18,23 +18,23 @@ import (
 const (
 	// clusterWait bounds all requests to one cluster.
 	clusterWait = 30 * time.Second
-	// mostClusterReads is how many clusters are asked at the same time: those that are dead must not use up the time of the others.
-	mostClusterReads = 16
-	// mostNodeReads is how many nodes of a cluster an examination reads.
-	mostNodeReads = 3
+	// maxClusterReads is how many clusters are asked at the same time: those that are dead must not use up the time of the others.
+	maxClusterReads = 16
+	// maxNodeReads is how many nodes of a cluster an examination reads.
+	maxNodeReads = 3
 )
 
 // ClusterRead is what an API server answers to one part of a configuration.
 type ClusterRead struct {
 	Key       string // of the part: attribution::owners
-	Name      string // of the cluster; empty where the part names none
-	Endpoint  string // the API server's address; empty where it is not known
+	Name      string // of the cluster; empty if the section has no name
+	Endpoint  string // the API server's address; empty if it is unknown
 	Access    []kube.Access
 	NotServed []string     // kinds of owners in the configuration that the API server does not serve
 	Failure   *gpu.Failure // why the API server, or a file of the configuration, cannot be read
 
 	Examined *kubeexec.Examined // of kubernetes_exec
-	Size     *gpu.Cluster       // of kubernetes_cluster, where it was listed
+	Size     *gpu.Cluster       // of kubernetes_cluster, if it was listed
 	Problems []gpu.Problem      // what else could not be read
 }
 
@@ -47,12 +47,12 @@ type apiUse struct {
 	read      func(context.Context, *ClusterRead) // after the review; nil: nothing
 }
 
-// ReadClusters asks each Kubernetes API that the configuration names for the rights that its parts need, and reads what
-// kubernetes_cluster and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
+// ReadClusters queries each Kubernetes API of the configuration for the permissions that its parts need, and reads what kubernetes_cluster
+// and kubernetes_exec would. It takes no Lease, and runs tools on few nodes only.
 func (e *Examination) ReadClusters(ctx context.Context) []ClusterRead {
 	uses := e.machine.cfg.apiUses(e.signals)
 	reads := make([]ClusterRead, len(uses))
-	free := make(chan struct{}, mostClusterReads)
+	free := make(chan struct{}, maxClusterReads)
 	var running sync.WaitGroup
 	for i := range uses {
 		free <- struct{}{}
@@ -138,7 +138,7 @@ func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.
 	examined, err := kubeexec.Examine(ctx, s, index, kubeexec.Options{
 		Interval: c.ControllerConfig.CollectionInterval, Timeout: c.ControllerConfig.Timeout,
 		Want: c.wanted(signals.Metrics, signals.Logs, false),
-	}, mostNodeReads)
+	}, maxNodeReads)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
 		return
@@ -148,7 +148,7 @@ func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.
 
 // readOnce lists the pods and nodes of the cluster.
 func (c *ClusterConfig) readOnce(ctx context.Context, read *ClusterRead) {
-	client, err := connectCluster(c)
+	client, err := connect(&c.API)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kinds of owners that kubernetes_cluster is to read are among the rights that an examination asks for.
+// The kinds of owners that kubernetes_cluster is to read are among the permissions that an examination checks.
 func TestExaminationAsksForOwners(t *testing.T) {
 	cfg, err := loadMap(map[string]any{"scrapers": map[string]any{"kubernetes_cluster": map[string]any{
 		"owners": map[string]any{"kinds": []any{"replicasets.apps"}},

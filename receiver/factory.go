@@ -30,7 +30,7 @@ const (
 
 // NewFactory returns the factory of the gpu receiver.
 func NewFactory() receiver.Factory {
-	f := &factory{open: openSource, connect: connectCluster, waits: defaultWaits()}
+	f := &factory{open: openSource, connect: connect, waits: defaultWaits()}
 	return receiver.NewFactory(metadata.Type, createDefaultConfig,
 		receiver.WithMetrics(f.createMetrics, metadata.MetricsStability),
 		receiver.WithLogs(f.createLogs, metadata.LogsStability))
@@ -49,7 +49,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// factory makes receivers. Those of one configuration share their sources, and read each GPU once.
+// factory creates receivers. The receivers of one configuration share their sources, and read each GPU once.
 type factory struct {
 	open      opener
 	connect   connector

@@ -21,8 +21,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// A read of nvidia-smi without a whole GPU is no success from the first one on. It says nothing about the known GPUs: these have no
-// status and no readings, and stay with what describes them.
+// A read of nvidia-smi without a complete GPU fails from the first one on. It says nothing about the known GPUs: these have no status and
+// no readings, and stay with what describes them.
 func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 	recorded, err := filepath.Abs("../testdata/tools/nvidia_smi_full/nvidia-smi")
 	require.NoError(t, err)
@@ -34,8 +34,8 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			path, broken := filepath.Join(folder, "nvidia-smi"), filepath.Join(folder, "broken")
+			directory := t.TempDir()
+			path, broken := filepath.Join(directory, "nvidia-smi"), filepath.Join(directory, "broken")
 			commandtest.WriteScript(t, path, "if [ -e "+broken+" ]; then\n:\n"+script+"\nelse exec "+recorded+" \"$@\"; fi")
 			tel := componenttest.NewTelemetry()
 			t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })
@@ -45,7 +45,7 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 				"collection_interval": "1s", "initial_delay": "0s",
 				"scrapers": map[string]any{"nvidia_smi": map[string]any{"path": path}},
 			}).Unmarshal(r.cfg))
-			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine is no timeout
+			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine does not cause a timeout
 			r.run(r.newMetrics())
 			success := func() float64 {
 				v, known := own(t, tel, "otelcol_gpu_read_success")["receiver=gpu,scraper=nvidia_smi"]

@@ -37,7 +37,7 @@ type fleet struct {
 // remoteNode is a node of a cluster.
 type remoteNode struct{ cluster, name string }
 
-// key names what is known of a vendor's GPUs of the node, or of the cluster where the name is empty, in the storage.
+// key names what is known of a vendor's GPUs of the node, or of the cluster if the name is empty, in the storage.
 func (n remoteNode) key(vendor gpu.Vendor) string {
 	return strings.Join([]string{fleetKey, url.PathEscape(n.cluster), url.PathEscape(n.name), string(vendor)}, "/")
 }

@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// TestGoldenTools compares the metrics of a receiver that runs a tool, configured as by users, with every metric enabled. The times are
-// those of the test.
+// TestGoldenTools compares the metrics of a receiver that runs a tool, configured as by users, with every metric enabled. The times are the
+// times of the test.
 func TestGoldenTools(t *testing.T) {
 	for name, scraper := range map[string]struct {
 		key, tool, query string

@@ -55,7 +55,7 @@ func TestHardwareFaults(t *testing.T) {
 	}, "the faults have ended")
 }
 
-// As many bad pages as an MI300X may have are a failure to come; one fewer is none.
+// The maximum number of bad pages of an MI300X predicts a failure; one fewer does not.
 func TestBadPagesAtTheirLimit(t *testing.T) {
 	m := amdgpusim.MI300XSPX()
 	m.Cards[0].BadPages, m.Cards[0].BadPageLimit = 128, 128

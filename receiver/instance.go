@@ -92,8 +92,8 @@ func (r *signalReceiver) Start(ctx context.Context, host component.Host) error {
 	return sources.receivers[r.signal].start(ctx, host)
 }
 
-// Shutdown of the first receiver of a configuration ends the deliveries of all of them: see sources.stop. That of the last one releases the
-// sources.
+// Shutdown of the first receiver of a configuration ends the deliveries of all of them: see sources.stop. Shutdown of the last one releases
+// the sources.
 func (r *signalReceiver) Shutdown(ctx context.Context) (err error) {
 	r.once.Do(func() {
 		ctx := context.WithoutCancel(ctx)

@@ -24,7 +24,7 @@ import (
 
 const (
 	storageKey = "storage"
-	// storageName distinguishes the receiver's data in the storage from that of another component with the same ID.
+	// storageName distinguishes the receiver's data in the storage from the data of another component with the same ID.
 	storageName = "events"
 )
 
@@ -81,7 +81,7 @@ func (k *keeper) observe() error {
 	})
 }
 
-// known returns what an earlier process knew; nil where there is nothing.
+// known returns what an earlier process knew; nil if there is nothing.
 func (k *keeper) known(ctx context.Context, key string) *pipeline.Known {
 	var known pipeline.Known
 	if k == nil || !k.store.Load(ctx, key, &known) {

@@ -21,7 +21,7 @@ func (c *Config) followsKernelLog(key string) bool {
 	return c.KernelLog != nil && scraperKinds[key].local() && record.OfKernelLog(&c.Events, scraperKinds[key].vendor)
 }
 
-// kernelSysfs returns where sysfs is mounted of the machine whose kernel's log is followed.
+// kernelSysfs returns the mount point of sysfs of the machine whose kernel's log is followed.
 func (c *Config) kernelSysfs() string {
 	if c.KernelLog == nil {
 		return ""
@@ -29,7 +29,7 @@ func (c *Config) kernelSysfs() string {
 	return filepath.Join(c.KernelLog.RootPath, "sys")
 }
 
-// kernelLogUsed refuses kernel_log where no scraper reads this machine, whose kernel it is.
+// kernelLogUsed refuses kernel_log if no scraper reads this machine, whose kernel it is.
 func (c *Config) kernelLogUsed() error {
 	if c.KernelLog == nil || slices.ContainsFunc(c.scraperKeys(), func(key string) bool { return scraperKinds[key].local() }) {
 		return nil

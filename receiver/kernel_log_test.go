@@ -68,7 +68,7 @@ func TestNoKernelLog(t *testing.T) {
 	assert.Contains(t, lines[0].ContextMap(), "reason")
 }
 
-// Lines of AMD's driver go to the scraper of AMD's GPUs, and those of NVIDIA's to that of NVIDIA's.
+// Lines of AMD's driver go to the scraper of AMD's GPUs, lines of NVIDIA's to the scraper of NVIDIA's.
 func TestFaultsOfTheKernelLog(t *testing.T) {
 	device, card := healthy("GPU-1"), healthy("amd-1")
 	device.Info.PCIAddress, card.Info.PCIAddress, card.Vendor = "0000:9b:00.0", "0000:03:00.0", gpu.AMD
@@ -97,7 +97,7 @@ func TestFaultsOfTheKernelLog(t *testing.T) {
 	assert.Equal(t, map[string]string{"hw.gpu.xid": "GPU-1", "hw.gpu.reset": "amd-1", "hw.gpu.pcie_error": "amd-1", "hw.gpu.switch_error": ""}, got)
 }
 
-// The log is followed only where something of it is sent.
+// The log is followed only if its events are sent.
 func TestKernelLogIsNotFollowed(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})
 	r.cfg.KernelLog = emptyKernelLog(t)

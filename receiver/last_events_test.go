@@ -59,7 +59,7 @@ func TestLastEventsAreSent(t *testing.T) {
 			require.NoError(t, receivers["metrics"].Start(t.Context(), r.host))
 			require.NoError(t, receivers["logs"].Start(t.Context(), r.host))
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the only read")
-			for _, s := range r.sources() { // found, and nobody was woken
+			for _, s := range r.sources() { // found, without a wake-up
 				s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 			}
 			require.NoError(t, receivers[first].Shutdown(t.Context()))
@@ -115,7 +115,7 @@ func TestLogsOfClusterViewAlone(t *testing.T) {
 type watchedSource struct {
 	gpu.Source
 	found chan func([]gpu.Event)
-	last  func() []gpu.Event // nil: it has none
+	last  func() []gpu.Event // may be nil
 }
 
 func (s *watchedSource) Watch(found func([]gpu.Event)) { s.found <- found }
@@ -127,7 +127,7 @@ func (s *watchedSource) LastEvents() []gpu.Event {
 	return s.last()
 }
 
-// The source is asked once more at the shutdown, when its last read has ended.
+// The source is queried once more at the shutdown, when its last read has ended.
 func TestSourceIsAskedForLastEvents(t *testing.T) {
 	xid := []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
 	for name, first := range map[string][]string{"metrics first": {"metrics", "logs"}, "logs first": {"logs", "metrics"}, "logs alone": {"logs"}} {
@@ -179,19 +179,19 @@ func TestSourceHangsWhenAskedForLastEvents(t *testing.T) {
 		require.NoError(t, m.Start(t.Context(), r.host))
 		require.NoError(t, l.Start(t.Context(), r.host))
 		synctest.Wait()
-		for _, s := range r.sources() { // found, and nobody was woken
+		for _, s := range r.sources() { // found, without a wake-up
 			s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
 		}
-		began := time.Now()
+		start := time.Now()
 		require.NoError(t, m.Shutdown(t.Context()))
-		assert.LessOrEqual(t, time.Since(began), waits.read)
+		assert.LessOrEqual(t, time.Since(start), waits.read)
 		assert.Len(t, records(r.logs), 1)
 		assert.NotEmpty(t, r.messages("Read did not end before the shutdown"))
 		require.NoError(t, l.Shutdown(t.Context()))
 	})
 }
 
-// A source tells of an event once. What it told in a read that the shutdown interrupts is sent.
+// A source reports an event once. An event that it reported in a read that the shutdown interrupts is sent.
 func TestEventsOfAnInterruptedReadAreSent(t *testing.T) {
 	source := &fakeSource{next: func(ctx context.Context, _ int) (*gpu.Node, error) {
 		<-ctx.Done()
@@ -221,7 +221,7 @@ func TestEventsBetweenReads(t *testing.T) {
 	assert.Equal(t, "hw.gpu.xid", records(r.logs)[0].EventName())
 }
 
-// Without a logs receiver nobody asks a source for events.
+// Without a logs receiver a source is not queried for events.
 func TestNoEventsBetweenReadsWithoutALogsPipeline(t *testing.T) {
 	source := &watchedSource{Source: always(healthy("GPU-1")), found: make(chan func([]gpu.Event), 1)}
 	r := newRig(t, map[string]gpu.Source{"nvml": source})

@@ -73,7 +73,7 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 	if s.closing.Err() != nil {
 		return
 	}
-	began := time.Now()
+	start := time.Now()
 	host := s.currentHost()
 	node, err := s.reader.Read(ctx, host)
 	if s.closing.Err() != nil { // an interrupted read says nothing, except for what the source tells once
@@ -83,7 +83,7 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 		return
 	}
 	if err != nil {
-		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, began, err)
+		node = s.pipeline.Failed(host, scraperKinds[s.key].vendor, start, err)
 	} else {
 		if s.nodeLabels != nil {
 			node.Problems = append(node.Problems, s.nodeLabels.Problems()...)
@@ -112,16 +112,16 @@ type timedSource struct {
 
 // Read implements gpu.Source.
 func (s timedSource) Read(ctx context.Context) (*gpu.Node, error) {
-	began := time.Now()
+	start := time.Now()
 	s.stats.begin(ctx)
 	node, err := s.Source.Read(ctx)
 	if s.closing.Err() != nil {
 		return node, err // an interrupted read counts neither as good nor as failed
 	}
 	if err == nil && s.optional && !node.HasGPU() {
-		node.Failure = nil // nobody asked for the vendor, and the machine has nothing of it to be read
+		node.Failure = nil // the vendor is not configured, and the machine has nothing of it to be read
 	}
-	s.stats.end(began, err == nil && node.Failure == nil)
+	s.stats.end(start, err == nil && node.Failure == nil)
 	return node, err
 }
 

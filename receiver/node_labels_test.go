@@ -63,7 +63,7 @@ func TestNodeLabels(t *testing.T) {
 	assert.EqualValues(t, 1, asked.Load(), "once, not at every read")
 }
 
-// Without the right the GPUs are read all the same, and the log says what to grant.
+// Without the permission the GPUs are still read, and the log says what to grant.
 func TestNodeLabelsRefused(t *testing.T) {
 	url, _ := nodeAPI(t, true)
 	r := newRig(t, map[string]gpu.Source{"nvml": always(healthy("GPU-1"))})

@@ -115,7 +115,7 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 	assert.Equal(t, []any{"GPU-1", "GPU-2"}, said[1].ContextMap()["hw.id"])
 }
 
-// A vendor without GPUs that nobody configured causes no warning and is no failure. A configured one does, and is.
+// A vendor without GPUs that is not configured causes neither a warning nor a failure. A configured one does, and is.
 func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {
 		asked    bool

@@ -105,7 +105,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	documented := pages.Documented(map[string]string{
 		"receivers::gpu": "", "scrapers": "scrapers", "attribution": "attribution", "kernel_log": "kernel_log", api: api, ofFilter: ofFilter,
 	})
-	for i, row := range documented { // what these rows say besides is not a default
+	for i, row := range documented { // other text of these rows is not a default
 		if strings.HasPrefix(row.Default, "[see below]") {
 			documented[i].Default = "see below"
 		}
@@ -151,7 +151,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 	}
 }
 
-// The defaults that the pages have in words are those of the code.
+// The defaults that the pages have in words match the code.
 func TestDefaultsInWords(t *testing.T) {
 	assert.ElementsMatch(t, defaultScrapers, strings.Split(filledIn["scrapers"], " and "))
 	assert.Equal(t, filledIn["scrapers::kubernetes_cluster::leader_election::lease_name"], (&ClusterLeaderElection{}).name())

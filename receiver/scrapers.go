@@ -4,6 +4,7 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type scraperKind struct {
 // local reports whether the scraper reads GPUs of this machine.
 func (k scraperKind) local() bool { return k.newSource != nil }
 
-// sysfs returns where sysfs is mounted of the machine whose GPUs a local scraper reads.
+// sysfs returns the mount point of sysfs of the machine whose GPUs a local scraper reads.
 func (c *Config) sysfs(key string) string {
 	if cfg, ok := c.scraperConfig(key).(*amdgpu.Config); ok {
 		return filepath.Join(cfg.RootPath, "sys")
@@ -39,7 +40,7 @@ func (c *Config) sysfs(key string) string {
 	return "/sys"
 }
 
-// defaultScrapers run where none is configured: one for each vendor. A machine without the vendor's GPUs is no error.
+// defaultScrapers run if no scraper is configured: one for each vendor. A machine without the vendor's GPUs is not an error.
 var defaultScrapers = []string{"amdgpu", "nvml"}
 
 // scraperKinds are the scrapers by their key below scrapers. A new source is one entry.
@@ -97,7 +98,7 @@ var scraperKinds = map[string]scraperKind{
 // once in a cluster and never beside the scrapers of a machine.
 const clusterKey = "kubernetes_cluster"
 
-// fleetKey is the scraper that reads nodes from outside, on a schedule of its own.
+// fleetKey is the scraper that reads nodes without an agent, on a schedule of its own.
 const fleetKey = "kubernetes_exec"
 
 func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); return &cfg }
@@ -105,10 +106,5 @@ func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); re
 const scrapersKey = "scrapers"
 
 func allowedScrapers() string {
-	keys := make([]string, 0, len(scraperKinds))
-	for key := range scraperKinds {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(scraperKinds)), ", ")
 }

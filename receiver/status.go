@@ -29,7 +29,7 @@ func (s *componentStatus) reportTo(host component.Host) {
 	}
 }
 
-// update sets why a scraper needs a restart; nil where it needs none.
+// update sets why a scraper needs a restart; nil if it does not.
 func (s *componentStatus) update(scraper string, reason error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -302,7 +302,7 @@ func (brokenStorage) GetClient(context.Context, component.Kind, component.ID, st
 	return nil, errors.New("the directory is not there")
 }
 
-// The key is that of other receivers.
+// The key equals the key of other receivers.
 func TestStorageConfig(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"storage": "file_storage/events"}).Unmarshal(cfg))

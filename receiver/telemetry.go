@@ -136,13 +136,13 @@ func (s *readStats) begin(ctx context.Context) {
 }
 
 // end notes the end of a read.
-func (s *readStats) end(began time.Time, success bool) {
+func (s *readStats) end(start time.Time, success bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.due = time.Time{}
-	s.last.read, s.last.success, s.last.duration = true, success, time.Since(began)
+	s.last.read, s.last.success, s.last.duration = true, success, time.Since(start)
 	if success {
-		s.last.good = began
+		s.last.good = start
 	}
 }
 

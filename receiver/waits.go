@@ -7,14 +7,15 @@ import "time"
 
 // waits bound how long a receiver waits for what may never come.
 type waits struct {
-	nodeLabels  time.Duration // of a start, for the labels of this node: it is no error if the API server does not answer
+	nodeLabels  time.Duration // of a start, for the labels of this node: it is not an error if the API server does not answer
 	clusterList time.Duration // for the first lists of a cluster, which counts as unreachable then
-	// podQueue is how long the changes of pods wait for room: what client-go holds has no bound. Then, until the pipeline takes some again, the
-	// oldest events are dropped, as those of a pipeline that takes none.
+	// podQueue is how long the changes of pods wait for room: client-go's queue has no bound. Then, until the pipeline accepts events
+	// again, the oldest events are dropped, as in a pipeline that accepts no events.
 	podQueue time.Duration
 
-	// A read that hangs in the driver is left behind after read; a delivery that hangs in a consumer, and a driver that cannot be released, after
-	// release. Both count from the shutdown of the first receiver of a configuration. Each wait that begins later lasts at least later.
+	// A read that hangs in the driver is left behind after read; a delivery that hangs in a consumer, and a driver that cannot be released,
+	// after release. Both count from the shutdown of the first receiver of a configuration. Each wait that starts later lasts at least
+	// later.
 	read, release, later time.Duration
 	delivery             time.Duration // of a shutdown, for the consumer of events; what is left stays in the storage
 	storage              time.Duration // for the end of the storage

@@ -17,7 +17,7 @@ import (
 const doctorExplanation = `Reads each source of the gpu receiver once, and reports what can be read here, what cannot, why, and what to change. Run it as the
 collector's user, in its container. Exit codes: 0; 1 if something that is configured cannot be read; 2 if the command line is wrong.`
 
-// errUnreadable ends otelgpu doctor where something cannot be read. The report says what.
+// errUnreadable ends otelgpu doctor if something cannot be read. The report says what.
 var errUnreadable = errors.New("something that is configured cannot be read")
 
 // texts is a flag that may be given several times.

@@ -19,7 +19,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/attribution/podresources/kubelettest"
 )
 
-// Each container runtime is asked also where there is no container on a GPU.
+// Each container runtime is queried even if there is no container on a GPU.
 func TestDoctorRuntimes(t *testing.T) {
 	root := t.TempDir()
 	got := finish(t, doctorCommand(t, "--output", "json", "--config", "yaml:receivers: {gpu: {scrapers: {amdgpu: {root_path: "+root+"}}, attribution: {processes: , containers: {"+
@@ -35,7 +35,7 @@ func TestDoctorRuntimes(t *testing.T) {
 	assert.Equal(t, doctor.Note, check(t, r, "gpu: attribution", "containerd").State)
 }
 
-// The shipped part asks state files alone, so a machine without rights or runtimes starts with it.
+// The shipped overlay reads only state files, so a machine without permissions or runtimes starts with it.
 func TestDoctorShippedContainers(t *testing.T) {
 	config := filepath.Join("..", "..", "config")
 	r := report(t, finish(t, doctorCommand(t, "--output", "json", "--config", filepath.Join(config, "agent.yaml"), "--config", filepath.Join(config, "parts", "containers.yaml"))))
@@ -44,7 +44,7 @@ func TestDoctorShippedContainers(t *testing.T) {
 	}
 }
 
-// The kubelet is asked also where there is no GPU, and an exporter's address is connected to.
+// The kubelet is queried even if there is no GPU, and the address of an exporter is connected to.
 func TestDoctorKubeletAndExporter(t *testing.T) {
 	kubelet := kubelettest.New(t)
 	kubelet.Set(kubelettest.Pod("p", kubelettest.Container("a", "nvidia.com/gpu", "GPU-1")))
@@ -72,15 +72,15 @@ func TestDoctorKubeletAndExporter(t *testing.T) {
 
 	kubelet.Start()
 	found := missing
-	for began := time.Now(); found.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
-		require.Less(t, time.Since(began), time.Minute, found.Found)
+	for start := time.Now(); found.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
+		require.Less(t, time.Since(start), time.Minute, found.Found)
 		r = report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json")))
 		found = check(t, r, "gpu: attribution", "kubelet")
 	}
 	assert.Contains(t, found.Found, "1 pods, 1 allocated devices")
 }
 
-// Which GPUs Slurm's jobs hold is read also where there is no GPU.
+// The GPUs of Slurm's jobs are read even if there is no GPU.
 func TestDoctorSlurm(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	config := "yaml:receivers: {gpu: {scrapers: {amdgpu: {root_path: " + root + "}}, attribution: {slurm: {mapping_dir: " + dir + "}}}}\n" +

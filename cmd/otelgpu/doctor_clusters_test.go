@@ -61,7 +61,7 @@ func deadAddress(t *testing.T) string {
 	return server.URL
 }
 
-// A cluster that answers is read, one that is dead is not, and each right that is missing is named.
+// A cluster that answers is read, one that is dead is not, and each missing permission is named.
 func TestDoctorClusters(t *testing.T) {
 	s := exectest.NewServer(t)
 	driverPod(s, "n1")
@@ -135,7 +135,7 @@ func TestDoctorTimeout(t *testing.T) {
 	assert.Contains(t, files(t, bundle)["doctor.txt"], "--timeout")
 }
 
-// Clusters are asked side by side: each of these servers answers once the other was asked, too.
+// Clusters are read in parallel: each of these servers answers once the other was queried, too.
 func TestDoctorClustersTogether(t *testing.T) {
 	asked := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	var endpoints []string

@@ -30,7 +30,7 @@ func simulatedLibrary(t *testing.T) string {
 	return lib.Full
 }
 
-// amdMachine writes a simulated machine where every user can read it.
+// amdMachine writes a simulated machine that every user can read.
 func amdMachine(t *testing.T, m *amdgpusim.Machine) string {
 	t.Helper()
 	root := t.TempDir()
@@ -41,7 +41,7 @@ func amdMachine(t *testing.T, m *amdgpusim.Machine) string {
 	return root
 }
 
-// Without GPUs, and with nobody asking for them, all is well. On a machine with GPUs this test says nothing.
+// Without GPUs, and without a configuration of them, nothing fails. On a machine with GPUs this test says nothing.
 func TestDoctorNoGPU(t *testing.T) {
 	got := finish(t, doctorCommand(t, "--output", "json"))
 	r := report(t, got)
@@ -117,7 +117,7 @@ func TestDoctorTruncatedLibrary(t *testing.T) {
 	assert.Contains(t, got.out, "\n\n1 check failed.\n")
 }
 
-// A file that this user may not read is a failure with the reason, for nobody as for any user without rights.
+// A file that this user may not read is a failure with the reason, for the user nobody and for any user without permissions.
 func TestDoctorPermission(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")

@@ -15,7 +15,7 @@ import (
 
 var clock = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}`)
 
-// The screen of otelgpu top in docs/reference/otelgpu.md is that of the sample fleet, but for the server's address and the time. With -update
+// The screen of otelgpu top in docs/reference/otelgpu.md shows the sample fleet, except for the server's address and the time. With -update
 // it is written there.
 func TestDocumentedScreen(t *testing.T) {
 	server := sampleServer(t)

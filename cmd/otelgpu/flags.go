@@ -10,14 +10,14 @@ import (
 	"io"
 )
 
-// newFlags returns flags whose help begins with how the command is called.
+// newFlags returns flags whose help starts with the call of the command.
 func newFlags(call string) *flag.FlagSet {
 	flags := flag.NewFlagSet(call, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	return flags
 }
 
-// parse reads flags before and after the other words, which it returns. It prints the help where that is asked for.
+// parse reads flags before and after the other words, which it returns. It prints the help if that is requested.
 func parse(flags *flag.FlagSet, args []string, explanation string, out io.Writer) ([]string, error) {
 	var words []string
 	for {

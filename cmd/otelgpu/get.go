@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/get"
 )
 
-// defaultLimit is how many entries otelgpu get prints where neither --limit nor --all is given.
+// defaultLimit is how many entries otelgpu get prints if neither --limit nor --all is given.
 const defaultLimit = 100
 
 // filters are the parameters of the API that otelgpu get passes on.

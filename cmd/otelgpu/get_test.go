@@ -58,7 +58,7 @@ func TestGetTables(t *testing.T) {
 	}
 }
 
-// JSON and CSV are the API's own, entry by entry, also where they come in several pages.
+// JSON and CSV are the API's own, entry by entry, also if they come in several pages.
 func TestGetIsTheAPIs(t *testing.T) {
 	server := sampleServer(t)
 	for resource, route := range map[string]string{

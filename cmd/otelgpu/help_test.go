@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Help is asked for, so that it is output. No default in it is a secret.
+// Help was requested, so it is output. No default in it is a secret.
 func TestHelp(t *testing.T) {
 	t.Setenv(envToken, "s3cret")
 	t.Setenv(envPassword, "s3cret")

@@ -148,7 +148,7 @@ func TestCollectorThatDoesNotEnd(t *testing.T) {
 	requireEnded(t, pid)
 }
 
-// Where no GPU can be read the causes and remedies of the collector's log are shown.
+// If no GPU can be read, the causes and remedies of the collector's log are shown.
 func TestRunWithoutGPU(t *testing.T) {
 	t.Parallel()
 	server := emptyServer(t)
@@ -189,7 +189,7 @@ func TestRunWithoutGPU(t *testing.T) {
 	requireEnded(t, collector.pid(t))
 }
 
-// Where the output is no terminal the table is printed from time to time.
+// If the output is not a terminal, the table is printed from time to time.
 func TestRunWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	collector := newFakeCollector(t, untilEnd)

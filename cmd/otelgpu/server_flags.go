@@ -63,7 +63,7 @@ func (f *serverFlags) client() (*client.Client, error) {
 	return c, nil
 }
 
-// authorize returns nil where there are no credentials. Flags come before the environment.
+// authorize returns nil if there are no credentials. Flags come before the environment.
 func (f *serverFlags) authorize() (client.Authorize, error) {
 	user := cmp.Or(f.user, os.Getenv(envUser))
 	switch {

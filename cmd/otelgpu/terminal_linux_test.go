@@ -129,7 +129,7 @@ func (term *terminal) written() string {
 	return term.raw.String()
 }
 
-// Around each frame the program begins and ends a synchronized update.
+// Around each frame the program starts and ends a synchronized update.
 var beginFrame, endFrame = []byte("\x1b[?2026h"), []byte("\x1b[?2026l")
 
 // frame is what is on the screen, and whether it is a whole frame: the program draws one in parts.

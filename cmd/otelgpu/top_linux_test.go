@@ -279,7 +279,7 @@ func TestNoColor(t *testing.T) {
 	}
 }
 
-// Where the output is no terminal there is one table, and the end.
+// If the output is not a terminal, there is one table, and the end.
 func TestTopWithoutTerminal(t *testing.T) {
 	got := otelgpu(t, "top", "--server", sampleServer(t), "--cluster", "prod", "--node", "n1")
 	assert.Zero(t, got.code)

@@ -8,7 +8,7 @@ import "runtime/debug"
 // version is set by the linker in a release: the version, "+", the commit.
 var version string
 
-// buildVersion is the release's version. Without one it is that of the module, which go install knows.
+// buildVersion is the release's version. Without one it is the version of the module, which go install knows.
 func buildVersion() string {
 	if version != "" {
 		return version

@@ -9,9 +9,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// badPages returns how many pages of a device's memory are bad, from its record of amd-smi bad-pages: those that are retired, those that
-// wait for it, and those that cannot be. Each is a list, an object where it has one page, and "No bad pages found." where it has none. All
-// are "N/A" where the driver does not tell.
+// badPages returns how many pages of a device's memory are bad, from its record of amd-smi bad-pages: retired pages, pages that wait for
+// retirement, and pages that cannot be retired. Each is a list, an object if it has one page, and "No bad pages found." if it is empty. All
+// are "N/A" if the driver does not report them.
 func badPages(r record) gpu.Opt[int64] {
 	var pages int64
 	for _, key := range [...]string{"retired", "pending", "un_res"} {
@@ -31,8 +31,8 @@ func badPages(r record) gpu.Opt[int64] {
 	return gpu.Some(pages)
 }
 
-// addBadPages adds what bad-pages printed to what static did. ROCm 6.1 prints that it found none where it could not look, as on a board that
-// does not count them: then static knows nothing of them either.
+// addBadPages adds what bad-pages printed to what static did. ROCm 6.1 prints that it found no bad pages if it could not look, as on a
+// board that does not count them: then static knows nothing of them either.
 func addBadPages(static map[int]staticInfo, records []record) {
 	for _, r := range records {
 		index, _ := r.integer("gpu")

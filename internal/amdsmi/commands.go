@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// arguments returns the arguments of a step without --json; nil where nothing of the step is wanted.
+// arguments returns the arguments of a step without --json; nil if nothing of the step is wanted.
 func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 	if refused[string(s)] {
 		return nil

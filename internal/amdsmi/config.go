@@ -11,7 +11,7 @@ import (
 
 // Config is the configuration of the amd_smi scraper.
 type Config struct {
-	// Path is the absolute path of amd-smi. Empty: the places where ROCm and the distributions put it.
+	// Path is the absolute path of amd-smi. If it is empty, the places in which ROCm and the distributions install it are searched.
 	Path string `mapstructure:"path"`
 }
 

@@ -22,7 +22,7 @@ var errorKeys = [...]struct {
 	{gpu.ErrorDeferred, []string{"deferred_count", "deferred", "total_deferred_count"}},
 }
 
-// readErrors reads the RAS counts by block, or where there are none the totals: never both, which would count twice.
+// readErrors reads the RAS counts by block, or if they are missing the totals: never both, which would count twice.
 func readErrors(r record, d *gpu.Device) {
 	blocks := r.section("ecc_blocks")
 	if blocks == nil {

@@ -193,7 +193,7 @@ func TestExceptions(t *testing.T) {
 	assert.Contains(t, tool.Runs[len(tool.Runs)-1], "metric -u -m -p -t -c -k -f -E --json", "all that it knows, again")
 }
 
-// A busy device is no property of the tool's version: what it could not answer is asked again.
+// A busy device is not a property of the tool's version: a query that it could not answer is repeated.
 func TestPassingErrors(t *testing.T) {
 	t.Parallel()
 	for call, known := range map[string]func(d *gpu.Device) bool{

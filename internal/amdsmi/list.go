@@ -64,7 +64,7 @@ func parseList(records []record) []listRecord {
 	return list
 }
 
-// isDRMNode reports whether a name is that of a DRM node: the prefix and a number.
+// isDRMNode reports whether a name is the name of a DRM node: the prefix and a number.
 func isDRMNode(name, prefix string) bool {
 	digits, ok := strings.CutPrefix(name, prefix)
 	_, err := strconv.ParseUint(digits, 10, 16)

@@ -12,8 +12,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readMetric fills a device from its record of amd-smi metric and returns the shares of its partitions. The record has only the sections
-// that were asked for.
+// readMetric fills a device from its record of amd-smi metric and returns the shares of its partitions. The record has only the queried
+// sections.
 func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	shares := readUsage(r.section("usage"), d)
 	readMemory(r, d)
@@ -25,13 +25,14 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	readClock(clock, &d.Clocks[gpu.ClockMemory], "mem")
 	readClock(clock, &d.Clocks[gpu.ClockVideo], "vclk")
 	readPCIe(r, d)
-	readFan(r.section("fan"), d)
+	fan := r.section("fan")
+	d.Fans = smitext.Fans(fan.first("usage", "apu_fan_pwm"), fan["rpm"])
 	readErrors(r, d)
 	readThrottle(r, d)
 	return shares
 }
 
-// unreachable returns what amd-smi metric prints instead of the readings of a device, where it prints an error and not one reading; empty
+// unreachable returns what amd-smi metric prints instead of the readings of a device, if it prints an error and not one reading; empty
 // otherwise.
 func unreachable(r record) string {
 	message := smitext.FirstError(map[string]any(r))
@@ -85,7 +86,7 @@ func readPower(r record, d *gpu.Device) {
 	smidevice.CorrectPower(&d.Power, d.Energy)
 }
 
-// readClock reads a clock: gfx_0 to gfx_7 since 6.1, gfx before. The first one that runs stands for all.
+// readClock reads a clock: gfx_0 to gfx_7 since 6.1, gfx before. The first one that runs represents all.
 func readClock(r record, clock *gpu.Clock, name string) {
 	for i := -1; i < 8; i++ {
 		key := name

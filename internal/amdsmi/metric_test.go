@@ -74,7 +74,7 @@ func TestMemoryNames(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](7), d.Memory.Limit, "as static has it")
 }
 
-// TestNumbersWithoutValue: what the tool prints where the driver has no value is absent.
+// TestNumbersWithoutValue: what the tool prints if the driver has no value is absent.
 func TestNumbersWithoutValue(t *testing.T) {
 	t.Parallel()
 	for section, values := range map[string][]string{
@@ -101,7 +101,7 @@ func TestNumbersWithoutValue(t *testing.T) {
 	assert.False(t, staticOf(record{"bus": smitest.Decoded(t, `{"max_pcie_width": 65535}`)}).device.PCIe.WidthLimit.Known())
 }
 
-// TestWithoutRAS: the totals of 0 of a GPU without RAS are no counts.
+// TestWithoutRAS: the totals of 0 of a GPU without RAS are not counts.
 func TestWithoutRAS(t *testing.T) {
 	t.Parallel()
 	zeros := `"ecc": {"total_correctable_count": 0, "total_uncorrectable_count": 0, "total_deferred_count": 0}`
@@ -134,7 +134,7 @@ func TestWithoutRAS(t *testing.T) {
 	}
 }
 
-// TestErrorsInsteadOfReadings: a GPU is failed if metric prints errors and not one reading. What a GPU does not have is no error.
+// TestErrorsInsteadOfReadings: a GPU is failed if metric prints errors and not one reading. An unsupported quantity is not an error.
 func TestErrorsInsteadOfReadings(t *testing.T) {
 	t.Parallel()
 	metric := ""

@@ -31,8 +31,8 @@ var metricOptions = []option{
 	{flag: "--throttle", groups: gpu.GroupThrottle | gpu.GroupThrottleTime, extra: true}, // since 6.3; 100 ms per device
 }
 
-// staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with
-// an exception where a device has no power limit.
+// staticLimits is the key in refused under which static runs section by section, without the limits: in ROCm 6.1 these end the tool with an
+// exception if a device has no power limit.
 const staticLimits = "static -l"
 
 // linkStatus is the key in refused under which xgmi runs without the states of the links, which it has since 6.4.

@@ -46,7 +46,7 @@ func TestOptionsOfEachGroup(t *testing.T) {
 	}
 }
 
-// What the other steps print is asked for only where it is wanted.
+// The other steps are run only if their values are wanted.
 func TestStepsOfEachGroup(t *testing.T) {
 	t.Parallel()
 	without := map[string]bool{linkStatus: true}

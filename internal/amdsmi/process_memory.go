@@ -35,8 +35,8 @@ const (
 	scaleDecimal             // 1000
 )
 
-// scaleOf returns the scale that the numbers of bytes in an output show. A true number is a multiple of the page size. Where one is not, but
-// is a multiple of 4000, all were converted by 1000. Memory is mostly allocated in pieces of 2 MiB, whose numbers may be either.
+// scaleOf returns the scale that the numbers of bytes in an output show. A true number is a multiple of the page size. If one is not, but
+// is a multiple of 4000, all were converted by 1000. Memory is usually allocated in pieces of 2 MiB, whose numbers may be either.
 func scaleOf(list []process) memoryScale {
 	scale := scaleUnknown
 	for _, p := range list {

@@ -6,7 +6,6 @@ package amdsmi
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
@@ -24,7 +23,7 @@ type process struct {
 	name   string
 	memory gpu.Opt[int64] // bytes of the device's own memory, as printed
 	system gpu.Opt[int64] // bytes of the machine's memory that it holds through the driver, as printed
-	// Seconds since it began in which copy engines worked for it, and in which its queues were not allowed to run.
+	// Seconds since its start in which copy engines worked for it, and in which its queues were not allowed to run.
 	sdma, evicted gpu.Counter[float64]
 	bytes         bool // printed as a number of bytes
 }
@@ -94,10 +93,10 @@ func executable(name string) string {
 
 // placeProcesses returns the processes of a node. Before 10.0 amd-smi lists a process under each device on which it has a context, and a
 // process that opens the driver has one on every device, with the same numbers under each. Such processes are left out and counted in
-// repeated: the output does not tell on which device their memory is, and under each device they would count many times.
+// repeated: the output does not show on which device their memory is, and under each device they would count many times.
 //
-// covered is the number of devices under which a process could have been listed. Where the output ended early, it is lower than the
-// number of devices. Then too many processes may be left out, but none that is on all devices is taken for one on the first.
+// covered is the number of devices under which a process could have been listed. If the output ended early, it is lower than the number of
+// devices. Then too many processes may be left out, but a process on all devices is never placed on the first alone.
 func placeProcesses(list []process, devices, covered int, leaves map[int]smidevice.Leaf, exact bool) (result []gpu.Process, repeated int) {
 	everywhere := make(map[int64]bool)
 	if max(devices, covered) > 1 && !exact {
@@ -120,9 +119,7 @@ func placeProcesses(list []process, devices, covered int, leaves map[int]smidevi
 		process.SDMATime, process.EvictedTime = p.sdma, p.evicted
 		result = append(result, process)
 	}
-	slices.SortFunc(result, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
-	})
+	smidevice.SortProcesses(result)
 	return result, len(everywhere)
 }
 

@@ -73,7 +73,7 @@ func TestExecutable(t *testing.T) {
 	assert.Empty(t, executable("N/A"))
 }
 
-// The machine's memory that a process holds counts where the GPU has no memory of its own.
+// The machine's memory that a process holds counts if the GPU has no memory of its own.
 func TestSystemMemoryOfProcesses(t *testing.T) {
 	t.Parallel()
 	for technology, want := range map[string]gpu.Opt[int64]{

@@ -18,7 +18,7 @@ import (
 // record is what one command of amd-smi prints about one device. A section is an object, or "N/A".
 type record map[string]any
 
-// at returns the value under a path of keys; nil where a section is missing or "N/A".
+// at returns the value under a path of keys; nil if a section is missing or "N/A".
 func (r record) at(path ...string) any {
 	var v any = map[string]any(r)
 	for _, key := range path {
@@ -31,7 +31,7 @@ func (r record) at(path ...string) any {
 	return v
 }
 
-// section returns a section as a record; nil, which is an empty record, where it is missing or "N/A".
+// section returns a section as a record; nil, which is an empty record, if it is missing or "N/A".
 func (r record) section(path ...string) record {
 	section, _ := r.at(path...).(map[string]any)
 	return section
@@ -109,7 +109,7 @@ type toolError struct{ message string }
 func (e *toolError) Error() string { return e.message }
 
 // parseRecords reads the output of amd-smi … --json: a list of records, an object that contains a list, or a single record. It ignores
-// warnings before the JSON and anything after it. Where the output ends in the middle, it returns the records before that with
+// warnings before the JSON and anything after it. If the output ends in the middle, it returns the records before that with
 // smitext.ErrTruncated.
 func parseRecords(out []byte) ([]record, error) {
 	start := documentStart(out)
@@ -140,8 +140,8 @@ func parseRecords(out []byte) ([]record, error) {
 	}
 }
 
-// documentStart returns the index of the bracket with which the JSON begins; -1 where there is none. Warnings contain brackets, too, so
-// what follows the bracket must be possible in JSON.
+// documentStart returns the index of the bracket at the start of the JSON; -1 if there is none. Warnings contain brackets, too, so what
+// follows the bracket must be possible in JSON.
 func documentStart(out []byte) int {
 	for i := range out {
 		if out[i] != '{' && out[i] != '[' {

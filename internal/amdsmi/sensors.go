@@ -10,7 +10,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readDetails fills a device with what stands in the sections of amd-smi metric beside what readMetric reads, as far as it is wanted.
+// readDetails fills a device with the other values of the sections of amd-smi metric, which readMetric does not read, as far as they are
+// wanted.
 func readDetails(r record, want gpu.Group, d *gpu.Device) {
 	if want.Has(gpu.GroupTemperatureDetail) {
 		d.TemperatureDetail = temperatureDetail(r.section("temperature"))
@@ -46,16 +47,4 @@ func voltages(r record) []gpu.SensorValue {
 		}
 	}
 	return result
-}
-
-// readFan reads the fan. amd-smi shows one.
-func readFan(r record, d *gpu.Device) {
-	fan := gpu.Fan{
-		Location: "fan0",
-		Ratio:    smitext.Quantity(r.first("usage", "apu_fan_pwm"), smitext.Ratio, "%"),
-		Speed:    smitext.Whole(smitext.Quantity(r["rpm"], smitext.Revolutions, "RPM")),
-	}
-	if fan.Ratio.Known() || fan.Speed.Known() {
-		d.Fans = []gpu.Fan{fan}
-	}
 }

@@ -85,7 +85,7 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	_, limited := d.PCIe.GenerationLimit.Get()
 	require.True(t, limited)
 
-	// Where static fails at that moment, nothing is kept of what was known under the numbers; the GPU's own identity is.
+	// If static fails at that moment, nothing is kept of what was known under the numbers; the GPU's own identity is.
 	tool.Answer = func(args string) (command.Result, error) {
 		if strings.HasPrefix(args, "static") {
 			return smitest.Fails(1, "", "Traceback\nOSError: static\n")
@@ -102,7 +102,7 @@ func TestReadsStaticWhenDevicesChange(t *testing.T) {
 	assert.Contains(t, tool.Runs[0], "static --json", "tried again immediately")
 }
 
-// GPUs up to MI200 measure their PCIe traffic for a second each when they are asked for the link.
+// GPUs up to MI200 measure their PCIe traffic for a second each when the link is read.
 func TestSlowPCIe(t *testing.T) {
 	t.Parallel()
 	tool := smitest.AMDTool(t, "amd-smi-7.0-dpx")

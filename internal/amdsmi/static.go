@@ -25,8 +25,8 @@ type staticInfo struct {
 	ras        bool       // what it can do about memory errors is known
 }
 
-// limits reads the section limit. The power limit in force, and the highest and the lowest that can be set, stand side by side. Until 6.0 a temperature limit was
-// named after its sensor and was the one at which the device slows down.
+// limits reads the section limit. It has the power limit in force, and the maximum and minimum that can be set. Until 6.0 a temperature
+// limit was named after its sensor and was the one at which the device slows down.
 func (s *staticInfo) limits(r record) {
 	power, highest, lowest := r.first("socket_power", "current_power", "power"), r.first("max_power"), r.first("min_power")
 	if ppt := r.section("ppt0"); ppt != nil { // since 7.2
@@ -104,13 +104,13 @@ func staticOf(r record) staticInfo {
 	smidevice.CorrectMemory(&s.device.Memory)
 	s.limits(r.section("limit"))
 	if s.unified {
-		s.device.Power = gpu.Power{} // the limits are those of the package
+		s.device.Power = gpu.Power{} // the limits are the limits of the package
 	}
 	return s
 }
 
-// unifiedMemory reports whether a type of memory is that of a machine, and not of a graphics card: DDR5, LPDDR5. What GDDR6 and HBM3 are
-// called begins otherwise.
+// unifiedMemory reports whether a type of memory belongs to a machine, and not to a graphics card: DDR5, LPDDR5. The names of GDDR6 and
+// HBM3 start differently.
 func unifiedMemory(technology string) bool {
 	technology = strings.ToUpper(technology)
 	return strings.HasPrefix(technology, "DDR") || strings.HasPrefix(technology, "LPDDR")

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command"
 )
 
-// A version of the VBIOS that the tool does not know is none.
+// A VBIOS version that the tool does not know is absent.
 func TestFirmwareVersion(t *testing.T) {
 	t.Parallel()
 	for printed, want := range map[string]string{

@@ -16,7 +16,7 @@ const (
 	stepXGMI    step = "xgmi"
 	// stepBadPages runs when static does.
 	stepBadPages step = "bad-pages"
-	// stepPCIe is a separate metric call. Besides the link and the replays it measures traffic, which takes a second for each GPU up to
-	// MI200.
+	// stepPCIe is a separate metric call. In addition to the link and the replays it measures traffic, which takes a second for each GPU up
+	// to MI200.
 	stepPCIe step = "metric --pcie"
 )

@@ -41,8 +41,8 @@ func readThrottle(r record, d *gpu.Device) {
 	}
 }
 
-// hasThrottleStatus reports whether GPUs of a target have one word for all limiters. The table of metrics of MI300 and later has none, and ROCm
-// 6.1 prints UNTHROTTLED for it; so of a GPU whose target is not known the word says nothing.
+// hasThrottleStatus reports whether GPUs of a target have one word for all limiters. The table of metrics of MI300 and later does not have
+// it, and ROCm 6.1 prints UNTHROTTLED for it; so for a GPU with an unknown target the word says nothing.
 func hasThrottleStatus(target string) bool {
 	return target != "" && !strings.HasPrefix(target, "gfx94") && !strings.HasPrefix(target, "gfx95") && !strings.HasPrefix(target, "gfx125")
 }
@@ -88,7 +88,7 @@ func active(v any) gpu.Opt[bool] {
 	return result
 }
 
-// looks reads a count of 32 bits or, since SMU 15.0.8, of 64. The largest number of 32 bits is none.
+// looks reads a count of 32 bits or, since SMU 15.0.8, of 64. The largest number of 32 bits is not a count.
 func looks(v any) gpu.Opt[uint64] {
 	n, ok := smitext.Whole(smitext.Quantity(v, smitext.Looks, "")).Get()
 	if !ok || n == math.MaxUint32 {

@@ -110,7 +110,7 @@ func TestThrottleTimeByXCC(t *testing.T) {
 	assert.False(t, d.Throttle[gpu.ThrottleHostLimitPower].Time.Known())
 }
 
-// TestLooks: counts of 64 bits, and the largest number of 32 bits, which is none.
+// TestLooks: counts of 64 bits, and the largest number of 32 bits, which is not a count.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]gpu.Opt[uint64]{

@@ -14,7 +14,7 @@ import (
 // counts are how often the firmware found each of the violations at work.
 type counts [len(violations)]gpu.Opt[uint64]
 
-// limiterCounts are the counts of the whole GPU, and those of its XCCs.
+// limiterCounts are the counts of the whole GPU and of its XCCs.
 type limiterCounts struct {
 	looks uint64 // of the firmware at its limiters
 	gpu   counts
@@ -39,13 +39,15 @@ func countsOf(r record) (c limiterCounts, ok bool) {
 	return c, ok
 }
 
-// residency adds up how long each reason held the clocks down. XCCs count on their own: that one begins again says nothing about the others.
+// residency adds up how long each reason held the clocks down. XCCs count separately: if one starts again, this says nothing about the
+// others.
 type residency struct {
 	gpu  counter.Residency
 	xccs []counter.Residency
 }
 
-// read sets the times of a device. A reason that is counted by XCC has the mean of their times, and none where that of one is not known.
+// read sets the times of a device. A reason that is counted by XCC has the mean of their times, and is absent if the time of one is
+// unknown.
 func (r *residency) read(c *limiterCounts, now time.Time, d *gpu.Device) {
 	for len(r.xccs) < len(c.xccs) {
 		r.xccs = append(r.xccs, counter.Residency{})

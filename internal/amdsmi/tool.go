@@ -18,7 +18,7 @@ import (
 // answer is the result of a step.
 type answer struct {
 	records   []record
-	err       error  // why there are no records, or not all
+	err       error  // why records are missing
 	warning   string // printed before the records
 	exception bool   // the tool ended with an exception of Python and printed a trace only
 }
@@ -32,7 +32,7 @@ type tool struct {
 	want   gpu.Group
 
 	refused   map[string]bool // options and commands that this version does not know
-	temporary map[string]bool // those of them that are tried again when static is read again
+	temporary map[string]bool // the ones that are tried again when static is read again
 	// exceptions are what commands ended with since static was read. They are run with fewer options.
 	exceptions map[step]error
 }
@@ -103,7 +103,7 @@ func (t *tool) run(ctx context.Context, steps ...step) (map[step]answer, error) 
 			return answers, err
 		}
 		for _, st := range again {
-			delete(answers, st) // there is none if the next attempt does not end
+			delete(answers, st) // no answer if the next attempt does not end
 		}
 		steps = again
 	}

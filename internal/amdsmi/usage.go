@@ -18,9 +18,9 @@ func readUsage(usage record, d *gpu.Device) []smidevice.Share {
 	d.Utilization[gpu.TaskGeneral] = smitext.Quantity(usage.first("gfx_activity", "gfx_usage"), smitext.Ratio, "%")
 	d.MemoryController = smitext.Quantity(usage.first("umc_activity", "mem_usage"), smitext.Ratio, "%")
 	shares := readShares(usage)
-	// Since 7.0 the engines are listed by partition only, even where there is one.
+	// Since 7.0 the engines are listed by partition only, even if there is one.
 	d.Utilization[gpu.TaskJPEG] = engines(usage["jpeg_activity"]).Or(meanShare(shares, gpu.TaskJPEG))
-	// Boards without partitions have one value since 7.2. That of the table of metrics, mm_activity, is the last resort.
+	// Boards without partitions have one value since 7.2. The value of the table of metrics, mm_activity, is the last resort.
 	d.Utilization[gpu.TaskMedia] = engines(usage["vcn_activity"]).Or(meanShare(shares, gpu.TaskMedia)).
 		Or(engines(usage["vcn_busy"])).Or(engines(usage["apu_average_vcn_activity"])).Or(engines(usage["mm_activity"]))
 	return shares
@@ -59,32 +59,27 @@ const (
 
 // meanShare returns the mean over the partitions.
 func meanShare(shares []smidevice.Share, task gpu.Task) gpu.Opt[float64] {
-	var sum float64
-	n := 0
+	var all []gpu.Opt[float64]
 	for i := range shares {
-		if v, ok := shares[i].Utilization[task].Get(); ok {
-			sum += v
-			n++
-		}
+		all = append(all, shares[i].Utilization[task])
 	}
-	if n == 0 {
-		return gpu.Opt[float64]{}
-	}
-	return gpu.Some(sum / float64(n))
+	return smitext.Mean(all)
 }
 
 // engines returns the mean over the engines of a kind: a list, or a single value.
 func engines(v any) gpu.Opt[float64] {
 	if list, ok := v.([]any); ok {
-		return smitext.Mean(list, smitext.Ratio, "%")
+		return smitext.Mean(ratios(list))
 	}
 	return smitext.Quantity(v, smitext.Ratio, "%")
 }
 
 // xccUtilization reads how busy each XCC is, by partition.
-func xccUtilization(v any) []gpu.Opt[float64] {
+func xccUtilization(v any) []gpu.Opt[float64] { return ratios(byPartition(v)) }
+
+func ratios(list []any) []gpu.Opt[float64] {
 	var result []gpu.Opt[float64]
-	for _, busy := range byPartition(v) {
+	for _, busy := range list {
 		result = append(result, smitext.Quantity(busy, smitext.Ratio, "%"))
 	}
 	return result
@@ -123,7 +118,7 @@ func byPartition(v any) []any {
 	return result
 }
 
-// used returns the length of a list without the values at its end that are none.
+// used returns the length of a list without the invalid values at its end.
 func used(list []any) int {
 	list = list[:min(len(list), maxInstances)]
 	for i, v := range slices.Backward(list) {

@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// The activity of VCN under the names of all versions, and which of them counts where there are several.
+// The activity of VCN under the names of all versions, and which of them counts if there are several.
 func TestMediaUtilization(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

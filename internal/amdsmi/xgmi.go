@@ -89,8 +89,8 @@ func trafficOf(list []any, i int) (read, written gpu.Opt[int64]) {
 	return bytes(link["read"]), bytes(link["write"])
 }
 
-// speedOf reads the speed of a link, which is the same for all: the bits a second of one lane, and of all lanes. A GPU without links has
-// none.
+// speedOf reads the speed of a link, which is the same for all: the bits a second of one lane, and of all lanes. It is absent for a GPU
+// without links.
 func speedOf(metrics record) gpu.Link {
 	lane, ok := smitext.Quantity(metrics["bit_rate"], smitext.Bits, "Gb/s").Get()
 	all, known := smitext.Quantity(metrics["max_bandwidth"], smitext.Bits, "Gb/s").Get()
@@ -104,8 +104,8 @@ func speedOf(metrics record) gpu.Link {
 	return link
 }
 
-// linkUp reads U for a link that is up and D for one that is down, or several to the same GPU: U/U/D. It is true where all are up. A link that
-// is disabled, X, is none.
+// linkUp reads U for a link that is up and D for one that is down, or several to the same GPU: U/U/D. It is true if all are up. A disabled
+// link, X, does not count.
 func linkUp(v any) gpu.Opt[bool] {
 	text, _ := v.(string)
 	var result gpu.Opt[bool]
@@ -120,8 +120,8 @@ func linkUp(v any) gpu.Opt[bool] {
 	return result
 }
 
-// sumOf returns the bytes over all links, with those of last for links that have no value now, and what is last for the next read. The sum
-// is absent where no link has a value now.
+// sumOf returns the bytes over all links, with the bytes of last for links that have no value now, and the last for the next read. The sum
+// is absent if no link has a value now.
 func sumOf(now, last map[int]int64) (total gpu.Counter[int64], next map[int]int64) {
 	next = maps.Clone(now)
 	for link, bytes := range last {

@@ -29,7 +29,7 @@ type Attributor struct {
 	interval    time.Duration
 	syncWait    time.Duration
 	processes   bool                       // processes are attributed
-	remote      bool                       // the node is read from outside, and the view is another's
+	remote      bool                       // the node is read without an agent, and the view is another's
 	connect     func() (*kube.View, error) // nil if the API may not be read
 	allocations *allocations               // nil if the kubelet is not queried
 	slurm       *slurmAllocations          // nil if Slurm's jobs are not looked for

@@ -17,7 +17,7 @@ import (
 // maxMemoryFactor bounds OwnersConfig.VolcanoMemoryFactor.
 const maxMemoryFactor = 1024
 
-// partsConfig is what the configuration says about GPUs that are given away in parts.
+// partsConfig is what the configuration says about GPUs that are allocated in parts.
 type partsConfig struct {
 	reservationNamespaces []string
 	volcanoFactor         int64

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// remote returns an Attributor of a node that is read from outside, with the view of a cluster.
+// remote returns an Attributor of a node that is read without an agent, with the view of a cluster.
 func remote(t *testing.T) *machine {
 	t.Helper()
 	m := newMachine(t, nil, podOf(train, helper), podOf(infer))
@@ -40,7 +40,7 @@ func TestRemoteLeavesTheView(t *testing.T) {
 	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, time.Minute, time.Millisecond)
 }
 
-// The usage of containers follows from their processes. Allocations are unknown from outside.
+// The usage of containers follows from their processes. Allocations are unknown without an agent.
 func TestRemote(t *testing.T) {
 	m := remote(t)
 	read := func(joules float64) *gpu.Node {

@@ -24,7 +24,7 @@ const (
 	EventRingTimeout // hw.gpu.ring_timeout: a ring of an AMD GPU did not complete a job in time
 	EventPCIeError   // hw.gpu.pcie_error: the kernel reports an error of the GPU's link (AER)
 	EventLost        // hw.gpu.lost: NVIDIA's driver says, without an XID, that the GPU has fallen off the bus
-	// container.gpu.allocated, container.gpu.released: a device was allocated to a container, or taken back. From outside without a device: a
+	// container.gpu.allocated, container.gpu.released: a device was allocated to a container, or taken back. Agentless, without a device: a
 	// container's pod was bound to a node, or has ended there.
 	EventAllocated
 	EventReleased

@@ -10,7 +10,7 @@ import (
 
 // Host identifies the machine of a Node. At least one of Name and NodeName is set before a Node is recorded.
 type Host struct {
-	Name        string            // host.name; empty for a node that is read from outside
+	Name        string            // host.name; empty for a node that is read without an agent
 	NodeName    string            // k8s.node.name
 	ClusterName string            // k8s.cluster.name
 	Labels      map[string]string // further resource attributes, by their full names (configured node labels)
@@ -74,8 +74,8 @@ func (n *Node) ProcessesKnown(d *Device) bool {
 // Presence is whether a physical GPU can be read (hw.gpu.presence).
 type Presence uint8
 
-// Visible: the source reads the GPU. Missing: the GPU cannot be read; it was seen before, or it is bound to the vendor's driver or to no
-// driver. Unmanaged: the GPU is bound to another driver, such as vfio-pci.
+// Visible: the source reads the GPU, or the driver lists it and requires its reset. Missing: the GPU cannot be read; it was seen before, or it
+// is bound to the vendor's driver or to no driver. Unmanaged: the GPU is bound to another driver, such as vfio-pci.
 const (
 	Visible Presence = iota
 	Missing

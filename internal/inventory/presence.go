@@ -10,10 +10,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/pci"
 )
 
-// Count counts physical GPUs for gpu.Node.Presence: the GPUs that a source reads, the missing GPUs, and the GPUs that are bound to a driver
+// Count counts physical GPUs for gpu.Node.Presence: the visible GPUs, the missing GPUs, and the GPUs that are bound to a driver
 // other than the one named.
 //
-// visible and absent are the addresses of the known GPUs that were read and that were not; empty if an address is unknown. bus is what the
+// visible and absent are the addresses of the known GPUs that are visible and that are not; empty if an address is unknown. bus is what the
 // kernel lists. It is nil if the bus could not be listed; then the number of unmanaged GPUs is unknown. An unknown GPU on the bus is
 // missing, unless it may be a known one without an address.
 func Count(visible, absent []string, bus pci.Functions, driver string) (p [gpu.NumPresences]gpu.Opt[int64]) {

@@ -28,11 +28,11 @@ import (
 
 // ask returns owners by single requests, with a constant clock and time for an answer.
 func (c *cluster) ask(clients *Clients, kinds []string) {
-	began := time.Now()
+	start := time.Now()
 	c.owners = AskOwners(clients, kinds)
 	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
 	c.asked.timeout = time.Minute
-	c.asked.now = func() time.Time { return began.Add(time.Duration(c.now.Load()) * time.Second) }
+	c.asked.now = func() time.Time { return start.Add(time.Duration(c.now.Load()) * time.Second) }
 }
 
 // pass advances the clock.

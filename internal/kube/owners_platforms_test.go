@@ -110,7 +110,7 @@ func resolveOf(references []metav1.OwnerReference) resolveFunc {
 	}
 }
 
-// ownersOf returns the owners of a pod whose direct owner is the first of these, with an agent that reads the kinds, or from outside.
+// ownersOf returns the owners of a pod whose direct owner is the first of these, with an agent that reads the kinds, or agentless.
 func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.OwnerReference) []gpu.Owner {
 	t.Helper()
 	c := &cluster{metadata: newMetadata(t, objects(references)...)}
@@ -120,8 +120,7 @@ func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.Owner
 		c.asked.resolve = resolveOf(references)
 	} else {
 		c.owners = WatchOwners(clients, kinds)
-		c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
-		c.watched.resolve = resolveOf(references)
+		c.watched = watchedBy(c.owners, resolveOf(references))
 	}
 	c.run(t)
 	eventually(t, c.owners.Synced)

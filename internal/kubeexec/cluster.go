@@ -35,10 +35,10 @@ type cluster struct {
 	targets  []TargetConfig
 	pods     []*kube.Informer // of each target
 	nodes    *kube.Informer
-	view     *kube.View      // nil where processes are not to be attributed
-	named    chan struct{}   // closed when pods have names (awaitNames); nil where they never have
+	view     *kube.View      // nil if processes are not to be attributed
+	named    chan struct{}   // closed when pods have names (awaitNames); nil if they never have
 	selected bool            // a node selector is configured
-	election *shard.Election // nil where all nodes are read
+	election *shard.Election // nil if all nodes are read
 	ending   chan struct{}   // closed when the shutdown does not wait for reads any longer
 
 	tokens    chan struct{} // max_concurrent of them

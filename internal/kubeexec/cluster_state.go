@@ -18,8 +18,8 @@ const listWait = 10 * time.Second
 
 var errNotListed = errors.New("the API server does not complete the first list of the driver pods or nodes")
 
-// failure returns why it is not known which nodes to read and where, or why no shard can be taken. known is false while the first lists
-// are awaited.
+// failure returns why the nodes to read, or their pods, are unknown, or why no shard can be taken. known is false while the first lists are
+// awaited.
 func (c *cluster) failure(waited time.Duration) (failure *gpu.Failure, known bool) {
 	synced := true
 	for i, informer := range c.pods {
@@ -45,7 +45,7 @@ func (c *cluster) failure(waited time.Duration) (failure *gpu.Failure, known boo
 	return nil, true
 }
 
-// podsError is an error of the driver pods of a target, with what the account needs if it lacks a right.
+// podsError is an error of the driver pods of a target, with what the account needs if it lacks a permission.
 func (c *cluster) podsError(target int, err error) error {
 	if gpu.FailureOf(err).Reason == gpu.FailureAPIForbidden {
 		err = fmt.Errorf("%w, and get and create on pods/exec, in namespace %s (deploy/kubernetes/exec-driver-pods); or name the namespace of the driver pods "+
@@ -54,10 +54,10 @@ func (c *cluster) podsError(target int, err error) error {
 	return c.wrap(err)
 }
 
-// reportState reports whether the cluster can be read, when that changes and when it is due. began is when the cluster's lists began.
-func (c *cluster) reportState(ctx context.Context, began time.Time, due bool) {
+// reportState reports whether the cluster can be read, when that changes and when it is due. start is the start of the cluster's lists.
+func (c *cluster) reportState(ctx context.Context, start time.Time, due bool) {
 	now := c.now()
-	failure, known := c.failure(now.Sub(began))
+	failure, known := c.failure(now.Sub(start))
 	if !known || ctx.Err() != nil {
 		return
 	}

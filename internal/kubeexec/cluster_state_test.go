@@ -86,7 +86,7 @@ func (unreachable) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
 }
 
-// The state follows the API server, also where the cluster has no node to read.
+// The state follows the API server, also if the cluster has no node to read.
 func TestClusterStateChanges(t *testing.T) {
 	s := exectest.NewServer(t)
 	f, _, got := start(t, configOf(clusterOf(s, "prod")))
@@ -109,17 +109,17 @@ func TestClusterNotListed(t *testing.T) {
 	c.report = func(_ context.Context, _ string, _ time.Time, failure *gpu.Failure) { got = append(got, failure) }
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.now = func() time.Time { return now }
-	began := now
-	c.reportState(t.Context(), began, true)
+	start := now
+	c.reportState(t.Context(), start, true)
 	assert.Empty(t, got)
 	assert.False(t, c.stats().Known)
 	now = now.Add(listWait)
-	c.reportState(t.Context(), began, false)
+	c.reportState(t.Context(), start, false)
 	require.Len(t, got, 1)
 	assert.Equal(t, gpu.FailureAPIUnreachable, got[0].Reason)
-	c.reportState(t.Context(), began, false)
+	c.reportState(t.Context(), start, false)
 	assert.Len(t, got, 1, "neither due nor another one")
-	c.reportState(t.Context(), began, true)
+	c.reportState(t.Context(), start, true)
 	assert.Len(t, got, 2)
 }
 

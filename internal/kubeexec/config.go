@@ -56,7 +56,7 @@ type ClusterConfig struct {
 
 	API kube.Config `mapstructure:",squash"`
 
-	// Targets are the cluster's own pods in which a tool is run, in place of those of Config.
+	// Targets are the cluster's own pods in which a tool is run. They replace the targets of Config.
 	Targets []TargetConfig `mapstructure:"targets"`
 }
 
@@ -64,7 +64,7 @@ type ClusterConfig struct {
 type OwnersConfig struct {
 	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate one.
 	Kinds []string `mapstructure:"kinds"`
-	// Labels and Annotations are those of the pod that become resource attributes.
+	// Labels and Annotations are the keys of the pod's labels and annotations that become resource attributes.
 	Labels      []string `mapstructure:"labels"`
 	Annotations []string `mapstructure:"annotations"`
 }
@@ -74,8 +74,8 @@ type LeaderElectionConfig struct {
 	// LeaseName is the beginning of the names of the Leases. Collectors that share the nodes of a cluster have the same one;
 	// other collectors that read the same cluster need another one. Default: gpureceiver.
 	LeaseName string `mapstructure:"lease_name"`
-	// LeaseNamespace is the namespace of the Leases in every cluster. Default, where all clusters are read by the service account
-	// of the collector's pod: the namespace of that pod.
+	// LeaseNamespace is the namespace of the Leases in every cluster. If the service account of the collector's pod reads all clusters, the
+	// default is the namespace of that pod.
 	LeaseNamespace string `mapstructure:"lease_namespace"`
 }
 
@@ -113,7 +113,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return nil
 }
 
-// leaderElection returns the settings of leader election with their defaults; nil where there is none.
+// leaderElection returns the settings of leader election with their defaults; nil if it is off.
 func (c *Config) leaderElection() *LeaderElectionConfig {
 	var e LeaderElectionConfig
 	switch {
@@ -128,7 +128,7 @@ func (c *Config) leaderElection() *LeaderElectionConfig {
 	return &e
 }
 
-// targets returns the targets of all clusters that have none of their own, with their defaults filled in.
+// targets returns the targets of all clusters without targets of their own, with their defaults filled in.
 func (c *Config) targets() []TargetConfig { return withDefaults(c.Targets) }
 
 // targetsOf returns the targets of a cluster, with their defaults filled in.

@@ -43,7 +43,7 @@ users:
 `
 
 // The credential program of the kubeconfig hangs when its output is no longer read: the reads end and are reported as failures, the problem
-// is reported, and shutdown does not wait for the program. The program ends when the test's folder is removed.
+// is reported, and shutdown does not wait for the program. The program ends when the test's directory is removed.
 func TestCredentialsHang(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Add("n1", &exectest.Machine{UUID: "GPU-1"})

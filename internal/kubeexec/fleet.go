@@ -56,7 +56,7 @@ func New(config *Config, options Options) (*Fleet, error) {
 	return f, nil
 }
 
-// Start begins to read and returns immediately. It is called once.
+// Start starts to read and returns immediately. It is called once.
 func (f *Fleet) Start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -184,7 +184,7 @@ func TestFleetOutage(t *testing.T) {
 	assert.Empty(t, got.left())
 }
 
-// Missing rights are reported, and the rest continues: without nodes there are no labels, without all pods no names.
+// Missing permissions are reported, and the rest continues: without nodes there are no labels, without all pods no names.
 func TestFleetPermissions(t *testing.T) {
 	s := exectest.NewServer(t)
 	s.Forbidden = map[string]bool{"/api/v1/nodes": true, "/api/v1/pods": true}

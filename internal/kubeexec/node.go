@@ -102,9 +102,9 @@ func (n *node) run(ctx context.Context) {
 			last = c.now()
 			continue
 		}
-		began := c.now()
-		c.skipped.Add(max(0, int64((began.Sub(last)+c.interval/2)/c.interval)-1))
-		last = began
+		start := c.now()
+		c.skipped.Add(max(0, int64((start.Sub(last)+c.interval/2)/c.interval)-1))
+		last = start
 		for i := range p.jobs {
 			n.read(ctx, p, &p.jobs[i])
 		}
@@ -138,7 +138,7 @@ func (n *node) failures() int {
 // read reads one vendor's GPUs and passes them on.
 func (n *node) read(ctx context.Context, p *plan, j *job) {
 	c := n.cluster
-	began := c.now()
+	start := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	read, err := n.reader(j).read(bounded, j.in, n.host(p))
@@ -146,7 +146,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 		return // an interrupted read says nothing
 	}
 	if err != nil {
-		read = n.unread(p, j.vendor(), began)
+		read = n.unread(p, j.vendor(), start)
 	} else {
 		n.remember(read)
 	}
@@ -154,12 +154,12 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
 	c.noteTool(instance{j.target.Tool, j.in.ID}, lacksTool(read, err))
-	n.note(j.vendor(), began, read, err)
+	n.note(j.vendor(), start, read, err)
 	n.errs[j.vendor()] = err
 	c.sink(ctx, c.name, read, err)
 }
 
-func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err error) {
+func (n *node) note(vendor gpu.Vendor, start time.Time, read *gpu.Node, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.stats[vendor]
@@ -167,7 +167,7 @@ func (n *node) note(vendor gpu.Vendor, began time.Time, read *gpu.Node, err erro
 		s = &NodeStats{Node: n.name, Vendor: vendor}
 		n.stats[vendor] = s
 	}
-	s.note(began, n.cluster.now().Sub(began), read, err)
+	s.note(start, n.cluster.now().Sub(start), read, err)
 }
 
 // reader returns the reader of a job, made at first use.

@@ -28,8 +28,8 @@ type Options struct {
 	// Gone is called after the last call of Sink for a node that is not read any more: because it has no GPUs any more, or because another
 	// replica reads it. May be nil.
 	Gone func(ctx context.Context, cluster, node string, byAnother bool)
-	// Problems takes the problems that a cluster has at present, except those of reads, which Sink gets. It is called at
-	// least once in each interval, from one goroutine for each cluster. May be nil.
+	// Problems takes the current problems of a cluster, except the problems of reads, which Sink gets. It is called at least once in each
+	// interval, from one goroutine for each cluster. May be nil.
 	Problems func(cluster string, problems []gpu.Problem)
 	// State takes whether a cluster can be read, and if not, why: once in each interval, and when it changes, from one goroutine for each
 	// cluster. With several replicas, one reports that it can be read, and each reports that it cannot. May be nil.

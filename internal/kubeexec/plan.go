@@ -72,7 +72,7 @@ type candidate struct {
 	pod    *driverPod
 	where  *container
 	err    error // why it cannot be read
-	// toolless: the tool was not found in it. It is read all the same where there is no other: the tool may come.
+	// toolless: the tool was not found in it. It is still read if there is no other: the tool may appear.
 	toolless bool
 }
 
@@ -135,8 +135,8 @@ func (s *state) plan() map[string]*plan {
 	return plans
 }
 
-// before orders the pods of a node by preference: a readable one, then one in which the tool is not known to be missing, then that of the
-// earlier target, then the younger one.
+// before orders the pods of a node by preference: a readable one, then one in which the tool is not known to be missing, then the pod of
+// the earlier target, then the younger one.
 func (c *candidate) before(other *candidate) bool {
 	if readable := c.err == nil; readable != (other.err == nil) {
 		return readable

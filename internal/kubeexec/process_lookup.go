@@ -36,7 +36,7 @@ type knownProcess struct {
 	name   string // as the tool prints it
 	read   uint64 // number of the last read that had it
 	looked time.Time
-	// What was found; empty where the machine does not know the process.
+	// What was found; empty if the machine does not know the process.
 	created time.Time
 	command string
 	cgroup  string

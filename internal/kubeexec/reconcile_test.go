@@ -24,7 +24,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kubeexec/shard/shardtest"
 )
 
-// The pods of one target are listed late: those of the other are read, and nothing that may still arrive is reported as missing.
+// The pods of one target are listed late: the pods of the other are read, and a pod that may still arrive is not reported as missing.
 func TestFleetListsCome(t *testing.T) {
 	s := exectest.NewServer(t)
 	held := make(chan struct{})

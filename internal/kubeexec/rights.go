@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// Rights are what the scraper needs in a cluster, by its index in Clusters.
+// Rights are the permissions that the scraper needs in a cluster, by its index in Clusters.
 func (c *Config) Rights(cluster int) []kube.Right {
 	rights := kube.RightsTo(kube.Right{Resource: "nodes"}, "list", "watch")
 	var namespaces []string

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The rights are those of the manifests in deploy/kubernetes/exec, exec-driver-pods and components/exec-shards, in the namespaces of the targets.
+// The permissions equal the permissions in deploy/kubernetes/exec, exec-driver-pods and components/exec-shards, in the namespaces of the
+// targets.
 func TestRights(t *testing.T) {
 	config := DefaultConfig()
 	config.Clusters = []ClusterConfig{{Name: "a"}, {Name: "b", Targets: []TargetConfig{{Namespace: "amd", LabelSelector: "a=b", Tool: ToolAMDSMI, Container: "c"}}}}

@@ -93,10 +93,10 @@ func (c *cluster) run(ctx context.Context) {
 	defer ticker.Stop()
 	first := time.NewTimer(firstReport)
 	defer first.Stop()
-	began, due := c.now(), false
+	start, due := c.now(), false
 	for {
 		c.reconcile(ctx)
-		c.reportState(ctx, began, due)
+		c.reportState(ctx, start, due)
 		due = false
 		select {
 		case <-ctx.Done():
@@ -116,9 +116,9 @@ func (c *cluster) run(ctx context.Context) {
 	}
 }
 
-// awaitNames lets the reads begin when the pods of the cluster and their owners have been listed, which takes seconds in a large
-// cluster. In reads before that, containers would have no names and would become other series a moment later. It waits for one
-// interval at most, and not while a list fails.
+// awaitNames lets the reads start when the pods of the cluster and their owners have been listed, which takes seconds in a large cluster.
+// In reads before that, containers would have no names and would become other series a moment later. It waits for one interval at most, and
+// not while a list fails.
 func (c *cluster) awaitNames(ctx context.Context) {
 	defer close(c.named)
 	ctx, cancel := context.WithTimeout(ctx, c.interval)

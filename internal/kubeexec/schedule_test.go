@@ -73,7 +73,7 @@ func TestFleetSpread(t *testing.T) {
 	})
 }
 
-// More reads than there is time for: no read begins while another of the same node is outstanding, and never more than max_concurrent run.
+// More reads than there is time for: no read starts while another of the same node is outstanding, and never more than max_concurrent run.
 func TestFleetOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

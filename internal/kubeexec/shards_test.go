@@ -31,7 +31,7 @@ type collector struct {
 	leases *shardtest.Client
 	cancel context.CancelFunc
 	ended  chan struct{}
-	kept   atomic.Int64 // nodes still being read when their shard was given away
+	kept   atomic.Int64 // nodes still being read when their shard was released
 	hang   atomic.Bool  // results are not taken before stuck is closed
 	stuck  chan struct{}
 }
@@ -118,7 +118,7 @@ func TestShards(t *testing.T) {
 		replicas := []*collector{collect(t, store, machines, nodes), collect(t, store, machines, nodes), collect(t, store, machines, nodes)}
 		time.Sleep(2 * interval)
 		steady := time.Now()
-		time.Sleep(4*interval + time.Second) // a read may begin a little late
+		time.Sleep(4*interval + time.Second) // a read may start a little late
 		least, most := reads(machines, nodes, steady, steady.Add(4*interval))
 		assert.InDelta(t, 4, least, 1)
 		assert.InDelta(t, 4, most, 1, "none twice")

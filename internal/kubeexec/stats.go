@@ -23,6 +23,6 @@ type ClusterStats struct {
 	// Skipped is the number of intervals in which a node was not read, because of a back-off, a pause that the API server has
 	// asked for, or more nodes than max_concurrent and the timeout allow.
 	Skipped int64
-	// Election is the state of leader election; nil where all nodes are read. Otherwise Nodes are those of the held shards.
+	// Election is the state of leader election; nil if all nodes are read. Otherwise Nodes are the nodes of the held shards.
 	Election *shard.Status
 }

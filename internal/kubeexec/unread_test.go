@@ -92,7 +92,7 @@ func TestKnownGPUsStay(t *testing.T) {
 		requireUnread(reason, err, s.unreadOf("c/n1"))
 	}
 
-	// The tool is killed at the end of its time. It may only be slow, and does not tell which GPU hangs, if any does.
+	// The tool is killed at the end of its time. It may only be slow, and does not show which GPU hangs, if any does.
 	pods.boxes["n1"] = exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int {
 		now = now.Add(time.Minute)
 		return 137

@@ -155,7 +155,7 @@ func TestMIGIsSeenWithoutHelp(t *testing.T) {
 	}
 }
 
-// The help of a version that lists few fields is queried once, and so is that of a version without the switch.
+// The help of a version that lists few fields is queried once, and so is the help of a version without the switch.
 func TestHelpOfAnOldVersionIsQueriedOnce(t *testing.T) {
 	few := []string{"index", "gpu_uuid", "gpu_bus_id", "driver_version", "temperature.gpu"}
 	for name, help := range map[string]answer{

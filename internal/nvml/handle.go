@@ -34,13 +34,18 @@ type handle struct {
 
 	result *device.Result // of the last read; nil if it failed
 	code   library.Code   // why it failed
+	listed bool           // it failed because the GPU must be reset, and the driver still gives out its handle
 }
 
 // read reads the GPU. A panic of the binding ends here.
 func (h *handle) read(at time.Time) {
-	h.result, h.code = nil, library.Panicked
+	h.result, h.code, h.listed = nil, library.Panicked, false
 	defer func() { _ = recover() }()
 	h.result, h.code = h.tryRead(at)
+	if h.code == library.ResetRequired {
+		_, code := h.lib.Device(h.index)
+		h.listed = code == library.OK
+	}
 }
 
 func (h *handle) tryRead(at time.Time) (*device.Result, library.Code) {
@@ -131,7 +136,7 @@ func (h *handle) outcome() outcome {
 	o := outcome{handle: h.finder, gpu: h.gpu.Load()}
 	switch h.task.Outcome() {
 	case workers.Done:
-		o.result, o.code = h.result, h.code
+		o.result, o.code, o.listed = h.result, h.code, h.listed
 	case workers.NotBegun, workers.Late:
 		o.late = true
 	default:

@@ -14,8 +14,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Driver 555.85 under WSL returned what lay in its memory as the name of a GPU. OTLP takes valid UTF-8 only: for one invalid byte a back
-// end refuses the whole message, and with it all other GPUs.
+// Driver 555.85 under WSL returned garbage from its memory as the name of a GPU. OTLP accepts only valid UTF-8: for one invalid byte a
+// backend refuses the whole message, and with it all other GPUs.
 func TestWhatTheDriverSaysIsMadeText(t *testing.T) {
 	const garbage = "NVIDIA \xf8\x95\xa0 H200"
 	s := start(t, "driver.version = 555.85\xff\ngpus = 2\n[gpu *]\nboard = h100\n[gpu 0]\nmig = 1\nname = "+garbage+

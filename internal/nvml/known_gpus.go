@@ -29,6 +29,7 @@ type outcome struct {
 	gpu    *knownGPU // nil: not found
 	result *device.Result
 	code   library.Code // why the result is missing
+	listed bool         // the GPU must be reset, and the driver still gives out its handle
 	hung   bool         // because a call has not returned for long
 	late   bool         // because the time was over before; a call may not have returned
 }
@@ -49,7 +50,7 @@ func (o *outcome) fault() (gpu.FaultType, string) {
 // knownGPU is a GPU that was seen.
 type knownGPU struct {
 	*device.GPU
-	foundBy finder // the handle that found it last; zero: it let go of it. Guarded by knownGPUs.mu.
+	foundBy finder // the handle that found it last; zero after the release. Guarded by knownGPUs.mu.
 
 	// These belong to the source.
 	epoch uint64       // a new one whenever counters do not continue

@@ -40,7 +40,7 @@ type nodeMaker struct {
 	reopen   *backoff.Backoff // of sessions, because NVML does not show GPUs that the driver has
 
 	addresses []string // of the known GPUs in the node
-	read      []bool   // which of them were read
+	visible   []bool   // which of them were read, or are listed by NVML and must be reset
 	unread    []string // addresses of the GPUs that were not read for a reason that says nothing about them
 	silent    bool     // no GPU was read, for such a reason
 	unplaced  int      // GPUs that gave no handle and cannot be identified
@@ -54,7 +54,7 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	o := m.outcomeOf(g)
 	read := o != nil && o.result != nil
 	m.addresses = append(m.addresses, k.Address())
-	m.read = append(m.read, read)
+	m.visible = append(m.visible, read || o != nil && o.listed)
 	if read {
 		m.addResult(g, o)
 		return needsRelease(o.result)

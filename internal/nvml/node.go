@@ -111,7 +111,7 @@ func (m *nodeMaker) countPresence() {
 	var visible, absent []string
 	for i, address := range m.addresses {
 		switch {
-		case m.read[i]:
+		case m.visible[i]:
 			visible = append(visible, address)
 		case !slices.Contains(m.unread, address):
 			absent = append(absent, address)

@@ -27,10 +27,10 @@ type Point struct {
 	Type       string // int or double; empty of a point without a value
 }
 
-// Series returns the series of the point in a back end that drops resources: its metric and its own attributes.
+// Series returns the series of the point in a backend that drops resources: its metric and its own attributes.
 func (p *Point) Series() string { return p.Metric + text(p.Attributes) }
 
-// Stream returns the series of the point in a back end that keeps resources.
+// Stream returns the series of the point in a backend that keeps resources.
 func (p *Point) Stream() string { return p.Series() + text(p.Resource) }
 
 // text formats attributes as {name=value,…}, sorted by name.
@@ -113,7 +113,7 @@ func Names(points []Point) []string {
 	return slices.Compact(names)
 }
 
-// BySeries returns the points by series. Of points that collide it has the last one, like a back end.
+// BySeries returns the points by series. Of points that collide it has the last one, like a backend.
 func BySeries(points []Point) map[string]Point {
 	found := make(map[string]Point, len(points))
 	for _, p := range points {
@@ -122,7 +122,7 @@ func BySeries(points []Point) map[string]Point {
 	return found
 }
 
-// Collisions returns the series that have more than one point without resources: a back end keeps one of them.
+// Collisions returns the series that have more than one point without resources: a backend keeps one of them.
 func Collisions(metrics pmetric.Metrics) []string {
 	count := map[string]int{}
 	for _, p := range Points(metrics) {

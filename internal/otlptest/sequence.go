@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// Sequence checks the messages of one source, one after the other, as a back end that drops resources sees them.
+// Sequence checks the messages of one source, one after the other, as a backend that drops resources sees them.
 type Sequence struct {
 	// Restarted are the counters that the last message started again, although it is later than the previous message.
 	Restarted []string

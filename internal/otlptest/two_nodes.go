@@ -13,8 +13,8 @@ import (
 // unique are the attributes whose values differ between any two nodes of a cluster.
 var unique = []string{"hw.id", "hw.parent", "host.name", "k8s.node.name"}
 
-// TwoNodes returns the metrics of a node together with those of another node, which differs only in the names of the node and in the IDs
-// of its GPUs: it has the same processes, containers and values.
+// TwoNodes returns the metrics of a node together with the metrics of another node, which differs only in the names of the node and in the
+// IDs of its GPUs: it has the same processes, containers and values.
 func TwoNodes(node pmetric.Metrics) pmetric.Metrics {
 	both := pmetric.NewMetrics()
 	node.CopyTo(both)

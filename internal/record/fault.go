@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// fault is what the record of a fault other than an XID says in addition to its facts. docs/reference/events/faults.md has the rule of the
+// fault is what the record of a fault other than an XID says in addition to its facts. docs/reference/events/gpu.md has the rule of the
 // severities.
 type fault struct {
 	severity plog.SeverityNumber

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// faultEvents are the events of the kernel log other than XIDs, as docs/reference/events/faults.md shows them.
+// faultEvents are the events of the kernel log other than XIDs, as docs/reference/events/gpu.md shows them.
 func faultEvents() []gpu.Event {
 	amd := func(uid string, seconds int, change func(*gpu.Event)) gpu.Event {
 		e := gpu.Event{

@@ -11,7 +11,7 @@ import (
 )
 
 // recordPresence records hw.gpu.count. Its points have the name of the node as an attribute: they have no hw.id that would keep the
-// nodes apart in a back end that drops resources.
+// nodes apart in a backend that drops resources.
 func recordPresence(b *builder, ts pcommon.Timestamp, node *gpu.Node) {
 	options := withText(nodeIdentity(&node.Host), string(node.Vendor), metadata.WithHwVendorMetricAttribute)
 	for presence, name := range presences {

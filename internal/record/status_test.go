@@ -74,11 +74,12 @@ func TestStatusText(t *testing.T) {
 	}
 }
 
-// docs/reference/events/gpu-state.md has the faults by urgency, with their actions.
+// docs/reference/events/gpu.md#state-of-a-gpu has the faults by urgency, with their actions.
 func TestDocumentedFaultActions(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/events/gpu-state.md")
+	page, err := os.ReadFile("../../docs/reference/events/gpu.md")
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(page), "| fault | action |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
 	var documented []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`.+`) \\| `(.+)` \\|$").FindAllStringSubmatch(table, -1) {
 		for fault := range strings.SplitSeq(row[1], ", ") {

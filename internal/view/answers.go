@@ -20,7 +20,7 @@ type Summary struct {
 	Cluster   *string `json:"cluster"`
 	Namespace *string `json:"namespace"` // of a workload or a namespace
 	Kind      *string `json:"kind"`      // of a workload
-	Node      *string `json:"node"`      // of a node, or of a workload that is no pod
+	Node      *string `json:"node"`      // of a node, or of a workload other than a pod
 
 	Nodes           int `json:"nodes"`
 	UnreadableNodes int `json:"unreadable_nodes"` // that a source cannot read
@@ -44,7 +44,7 @@ type Summary struct {
 // Workload is what a workload holds and uses: the top owner of pods, a pod without owner, a job, a unit.
 type Workload struct {
 	Cluster   *string  `json:"cluster"`
-	Node      *string  `json:"node"` // of what is no pod
+	Node      *string  `json:"node"` // of a workload other than a pod
 	Namespace *string  `json:"namespace"`
 	Kind      *string  `json:"kind"`
 	Name      string   `json:"name"`
@@ -72,7 +72,7 @@ type Info struct {
 	Sources   []NodeSource `json:"sources"`
 }
 
-// NodeSource is a source and where it reads.
+// NodeSource is a source and the node that it reads.
 type NodeSource struct {
 	Node    *string `json:"node"`
 	Cluster *string `json:"cluster"`
@@ -126,7 +126,7 @@ type Tile struct {
 	Cluster     *string  `json:"cluster,omitempty"`
 	Index       *int     `json:"index"`
 	Model       *string  `json:"model"`
-	Namespace   *string  `json:"namespace,omitempty"` // of what holds it, else of what uses it, where it is one
+	Namespace   *string  `json:"namespace,omitempty"` // of the holder, else of the user, if there is one
 	Status      *string  `json:"status"`
 	Stale       bool     `json:"stale,omitempty"`
 	Throttled   bool     `json:"throttled,omitempty"` // for a reason that is not by design

@@ -15,7 +15,7 @@ type Reader interface {
 	HistoryMetrics() []string
 	// Events returns the last events, the newest first.
 	Events() []Event
-	// Tiles returns what changed after a generation; all tiles where that is too long ago, or 0.
+	// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
 	Tiles(since uint64) Tiles
 	// Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.
 	Subscribe() (<-chan uint64, func())

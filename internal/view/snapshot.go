@@ -1,9 +1,9 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package view has what the gpu_view exporter shows: nodes, their GPUs, processes and containers, events and history, in the form of
-// its API. The JSON names are the API's. Units are those of OTLP: bytes, watts, joules, hertz, seconds, degrees Celsius, and shares
-// from 0 to 1. What was not read is null, an empty list where a list could have entries.
+// Package view has what the gpu_view exporter shows: nodes, their GPUs, processes and containers, events and history, in the form of its
+// API. The JSON names are the API's. Units are the units of OTLP: bytes, watts, joules, hertz, seconds, degrees Celsius, and shares from 0
+// to 1. A value that was not read is null; a list without entries is empty.
 //
 // Begin with [Snapshot]. internal/view/fleet makes it from OTLP, the other packages below this one read it.
 package view // import "github.com/otelgpu/gpureceiver/internal/view"

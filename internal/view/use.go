@@ -17,7 +17,7 @@ type User struct {
 	WorkloadKind   *string `json:"workload_kind"`
 	Workload       *string `json:"workload"`
 	SlurmJob       *string `json:"slurm_job"`
-	SlurmSLUID     *string `json:"slurm_sluid"` // Slurm 26.05 where it names cgroups by it
+	SlurmSLUID     *string `json:"slurm_sluid"` // Slurm 26.05 if it names cgroups by it
 	SlurmUser      *string `json:"slurm_user"`
 	SlurmAccount   *string `json:"slurm_account"`
 	SlurmPartition *string `json:"slurm_partition"`

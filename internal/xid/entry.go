@@ -36,7 +36,7 @@ type Cause uint8
 const (
 	CauseOther   Cause = iota // the hardware, its firmware, the driver, or not known
 	CauseProgram              // a program's own fault
-	CauseTest                 // somebody or something sent it on purpose
+	CauseTest                 // it was sent on purpose
 )
 
 var causes = map[string]Cause{"": CauseOther, "program": CauseProgram, "test": CauseTest}

@@ -37,7 +37,7 @@ var (
 	recoveryForm = regexp.MustCompile(`\bto 0x[[:xdigit:]]+ \(([^()]+)\)`)
 )
 
-// ofRecovery are the severities and actions of what the driver asks for. Any other action is that of the code, and a warning.
+// ofRecovery are the severities and actions of the driver's requests. Any other action is the action of the code, and a warning.
 var ofRecovery = map[gpu.RecoveryAction]struct {
 	severity Severity
 	action   Action

@@ -9,17 +9,26 @@ import (
 	"github.com/otelgpu/gpureceiver/test/differential"
 )
 
-// refusals are the machines on which a tool does not start.
-var refusals = map[string]string{
+// refusal is why a source cannot read a machine with a tool.
+type refusal struct {
+	message string // part of the source's error
+	why     string
+}
+
+var (
+	noVoltage  = refusal{"output is not JSON: there is none: ERROR:root:ROCm SMI returned 8", "the tool cannot do without a sensor of the core voltage, and MI300 came after it"}
+	noIdentity = refusal{
+		"it shows neither a unique id nor a PCI address of any GPU",
+		"the APU has no unique_id file, and amd-smi gets the PCI address from the DRM device, which the simulation does not have",
+	}
+)
+
+var refusals = map[string]refusal{
 	"mi300x-1.5 rocm-smi 5.2.3": noVoltage,
 	"mi300x-spx rocm-smi 5.2.3": noVoltage,
 	"mi300x-cpx rocm-smi 5.2.3": noVoltage,
+	"apu amd-smi 24.5.2":        noIdentity,
 }
-
-const noVoltage = "it cannot do without a sensor of the core voltage, and MI300 came after it"
-
-// missingOrNone: the tool has no value.
-func missingOrNone(_, theirs any) bool { return theirs == nil || theirs == 0.0 }
 
 // ratio: the tool's value is this multiple of ours.
 func ratio(r float64) func(ours, theirs any) bool {
@@ -51,11 +60,11 @@ var explanations = []differential.Explanation{
 	differential.Because("apu", rocm, ".* Power.Draw", differential.Differs, "the package's, with the CPU"),
 	differential.Because("apu", rocm, ".* Power.Instant", differential.More, "the package's, with the CPU"),
 	differential.Because("mi100", rocm, ".* Model", differential.Missing, "it has no table of names to look the board up in"),
+	differential.Because("mi100", "rocm-smi 5.2.3|amd-smi .*", ".* Energy", differential.Missing, "neither target nor model is printed: the unit of the counter is known after 10 s, by the power"),
 	differential.Because("mi300x-(spx|cpx)", rocm, ".* Energy", differential.Missing, "from the table, of a revision that came after it"),
 	differential.Because("mi300x-(spx|cpx)", amd, ".* (Energy|Utilization.*|MemoryController|Clocks.*Speed)", differential.Missing, "from the table, of a revision that came after it"),
 	differential.Because("mi300x-cpx", every, ".*/[0-9] Memory.*", differential.Missing, "of a partition these versions print the GPU's"),
 	differential.Because("mi300x-cpx", rocm, ".*/0 Aliases.0.", differential.Differs, "the tools do not name DRM nodes, the PCI address apart"),
-	differential.Because("apu", amd, ".*", missingOrNone, "without a unique_id, amd-smi needs the DRM device to identify the printed GPU"),
 	differential.Because(every, every, ".* Throttle.*(Active|Time)", differential.Missing, "before ROCm 6.3 the tools report no throttle reasons"),
 	differential.Because(every, every, ".* Clocks.*Limit", differential.Missing, "rocm-smi prints no limits; amd-smi asks the DRM device for them"),
 	differential.Because(every, rocm, ".* TemperatureLimit.*", differential.Missing, "rocm-smi prints no limits"),

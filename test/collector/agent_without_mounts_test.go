@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-// Without one of the agent's mounts, the values that docs/operate/rights.md lists are absent, and all values that are sent are correct.
+// Without one of the agent's mounts, the values that docs/operate/security.md lists are absent, and all values that are sent are correct.
 func TestAgentWithoutMounts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -63,14 +63,6 @@ var nodeAlerts = map[string]struct {
 		n.set("")
 		n.fires()
 	}},
-	"full": {alerts: []string{"GPUMemoryNearlyFull nvidia1"}, play: func(n *alertingNode, alerts []string) {
-		n.install()
-		n.start(2)
-		n.set("[gpu 1]\nmemory.used = 80Gi\nmemory.reserved = 0") // of 79.6
-		n.fires(alerts...)
-		n.set("[gpu 1]\nmemory.used = 70Gi")
-		n.fires()
-	}},
 	"links": {alerts: []string{"GPULinksDown nvidia1"}, play: func(n *alertingNode, alerts []string) {
 		n.install()
 		n.start(2)
@@ -118,6 +110,17 @@ var slowAlerts = map[string]string{
 	"GPUKubernetesEventsDropped": "fires for more Events of one object than are posted",
 	"GPUKubernetesRefused":       "fires for rights that the exporter lacks",
 	"GPUEventsDropped":           "fires for more than 1,024 events that nobody takes",
+	"GPUMemoryNearlyFull":        "fires for memory that grows for half an hour",
+	"GPUXIDMinor":                "fires as GPUXID does, for other codes",
+	"GPUCorrectedErrors":         "fires after half an hour of corrected errors",
+	"GPUECCOff":                  "fires after an hour without counts of errors",
+	"GPUBankLowOnSpares":         "fires as GPUBankWithoutSpares does, for other banks",
+	"GPULinkErrors":              "fires after half an hour of errors",
+	"GPUPCIeLinkDegraded":        "fires for a GPU that was busy for ten minutes",
+	"GPUThrottledOften":          "fires for a share of a day",
+	"GPUMemoryHot":               "fires as GPUHot does, for the memory",
+	"GPUBusyWithoutWork":         "fires for a GPU that was busy for ten minutes",
+	"GPUSlowInWorkload":          "fires for four GPUs of a workload that were busy for a quarter of an hour",
 	"GPUAllocatedIdle":           "fires after two hours in which a container did not use its GPU",
 	"GPUPodsPending":             "fires for pods that have waited for half an hour",
 	"GPUNodeNotRead":             "fires a quarter of an hour after the last read of a node",

@@ -28,12 +28,16 @@ nvlink.tx = 1G
 nvlink.rx = 2G
 [gpu 3]
 remapped.failure = 1
+remapped.corrected = 1
 ecc.volatile.corrected = 5
 [gpu 6]
 links.down = 3,4
+nvlink.replay = 4
 [gpu 7]
 reasons = 0x40
 pcie.width = 8
+pcie.replay = 9
+violation.hw_thermal = counter(0, 0.5)
 [event x]
 gpu = 3
 xid = 63
@@ -95,7 +99,7 @@ func TestDashboards(t *testing.T) {
 	n.next("attributed workloads", func(points harness.Points) bool {
 		return attributed(points) && len(withResource(points, "container.gpu.allocated", "k8s.workload.name")) >= 4
 	})
-	// The API server of a third cluster is away, and so is the back end.
+	// The API server of a third cluster is away, and so is the backend.
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
 	gone := shipped{

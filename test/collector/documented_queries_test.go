@@ -50,6 +50,7 @@ var expectations = map[string]struct {
 	"Memory in use":          {"k8s_cluster_name", map[string]float64{"prod": 80 << 30}, 0},
 	"Free memory":            {"k8s_cluster_name", map[string]float64{"prod": 8*(81559<<20) - 80<<30 - 8*652<<20}, 0},
 	"Mean utilization":       {"k8s_cluster_name", map[string]float64{"prod": 2.2 / 7}, 1e-9},
+	"XIDs of the last day":   {"hw_gpu_xid", nil, 0},
 	"Used but not allocated": {"k8s_pod_name", map[string]float64{"stowaway-0": 0, "": 0}, 0}, // and miner.service
 	"Allocated but unused":   {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0},
 	"Allocated and idle":     {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0.08},
@@ -58,7 +59,7 @@ var expectations = map[string]struct {
 		gpu(0): 0, gpu(1): 0, gpu(2): 0, gpu(3): 0, gpu(4): 0, gpu(6): 0, gpu(7): 0,
 		"MIG-00000000-0000-4000-8000-000000000050": 0, "MIG-00000000-0000-4000-8000-000000000051": 0,
 	}, 0},
-	"GPUs that nobody holds": {"hw_name", map[string]float64{"nvidia2": 0, "nvidia3": 0, "nvidia6": 0, "nvidia7": 0}, 0},
+	"Unallocated GPUs": {"hw_name", map[string]float64{"nvidia2": 0, "nvidia3": 0, "nvidia6": 0, "nvidia7": 0}, 0},
 
 	"Idle by namespace": {"k8s_namespace_name", map[string]float64{"ml": 0.1 + 1 + 0.6 + 0.8}, 0.08},
 	"Idle by workload": {"k8s_workload_name", map[string]float64{

@@ -30,7 +30,7 @@ memory = 9Gi
 sm = 11
 `
 
-// A back end that drops resources does not merge series: no two points of two nodes have the same name and attributes.
+// A backend that drops resources does not merge series: no two points of two nodes have the same name and attributes.
 func TestNothingCollidesWithoutResources(t *testing.T) {
 	t.Parallel()
 	seen := map[string]harness.Point{}

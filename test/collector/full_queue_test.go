@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The back end is away and the queue short: with the shipped rules it is an alert that the queue is nearly full, and another that data are
+// The backend is away and the queue short: with the shipped rules it is an alert that the queue is nearly full, and another that data are
 // lost, by the collector's own metrics as a real Prometheus scrapes them.
 func TestFullQueue(t *testing.T) {
 	t.Parallel()

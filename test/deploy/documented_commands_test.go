@@ -82,7 +82,7 @@ func TestKubernetesCommands(t *testing.T) {
 		run := administrator(t)
 		out, err := run(`kubectl apply -f - <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-a"}}'`)
 		require.NoError(t, err, out)
-		out, err = run(strings.ReplaceAll(shellBlocks(t, "operate/kubernetes.md", ""), "NODE", "node-a"))
+		out, err = run(strings.ReplaceAll(shellBlocks(t, "operate/kubernetes.md", "Install with kubectl"), "NODE", "node-a"))
 		require.NoError(t, err, out)
 		assert.Contains(t, out, "rolebinding.rbac.authorization.k8s.io/gpureceiver-exec created")
 		assert.Contains(t, out, "daemonset.apps/gpureceiver-agent restarted")
@@ -90,7 +90,7 @@ func TestKubernetesCommands(t *testing.T) {
 	})
 	t.Run("helm", func(t *testing.T) {
 		run := administrator(t)
-		out, err := run(shellBlocks(t, "operate/helm.md", ""))
+		out, err := run(shellBlocks(t, "operate/kubernetes.md", "Install with Helm"))
 		require.NoError(t, err, out)
 		assert.Contains(t, out, "Rollback was a success")
 		assert.Contains(t, out, `release "gpureceiver" uninstalled`)

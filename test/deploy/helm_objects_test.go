@@ -54,7 +54,7 @@ func TestChartGrantsNoMore(t *testing.T) {
 	}
 }
 
-// A cluster that is read from outside alone grants nothing here, and needs no token.
+// A cluster that is only read agentless grants nothing here, and needs no token.
 func TestChartGrantsNothingWhereOthersAreRead(t *testing.T) {
 	t.Parallel()
 	objects := rendered(t, `

@@ -21,7 +21,7 @@ import (
 )
 
 // TestToolRefuses: a GPU that is lost, that must be reset, or whose every reading fails, has the same state with NVML and with both queries of the tool: the same
-// fault, no readings, counted as missing; whether the driver still has a handle for it or not.
+// fault, no readings, and counted alike: a GPU that must be reset is visible while the driver gives out its handle, and the others are missing.
 func TestToolRefuses(t *testing.T) {
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {

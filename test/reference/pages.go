@@ -16,7 +16,7 @@ import (
 
 // pageNames are the pages that have keys or examples of configurations.
 var pageNames = []string{
-	"configuration.md", "scrapers.md", "attribution.md", "attribution-without-kubernetes.md", "gpu-of-an-allocation.md",
+	"configuration.md", "scrapers.md", "attribution.md",
 	"storage-and-kernel-log.md", "exporters.md", "environment.md", "own-metrics.md",
 }
 

@@ -95,5 +95,5 @@ func TestQuickStartAMD(t *testing.T) {
 	r := fresh(t)
 	_, err := amdgpusim.Write(string(r), amdgpusim.Machines()["mi300x-spx"]())
 	require.NoError(t, err)
-	assert.Contains(t, follow(t, r, "amd.md"), "MI300X")
+	assert.Contains(t, follow(t, r, "laptop.md"), "MI300X")
 }

@@ -47,6 +47,7 @@ func TestRunbooks(t *testing.T) {
 		// GitHub's anchor of a heading of letters alone is the heading in small letters.
 		assert.Equal(t, runbooks+strings.ToLower(a.Alert), a.Annotations["runbook_url"], a.Alert)
 		assert.Greater(t, len(sections[a.Alert]), 100, "docs/operate/alerts.md: %s: what does it mean, what is to be done?", a.Alert)
+		assert.Contains(t, sections[a.Alert], "**When it ends.** ", "docs/operate/alerts.md: %s", a.Alert)
 		row := fmt.Sprintf("\n| %s | [%s](#%s) | ", a.Labels["severity"], a.Alert, strings.ToLower(a.Alert))
 		assert.Equal(t, 1, strings.Count(string(text), row), "docs/operate/alerts.md: a row%s", row)
 	}

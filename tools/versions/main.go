@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command versions writes the versions and the measured figures that one file decides into every other file that names them: `make generate`.
+// Command versions writes the versions that one file decides into every other file that names them: `make generate`.
 //
 //	versions ROOT
 package main
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -19,7 +18,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: versions ROOT")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], slices.Concat(versions, figures)); err != nil {
+	if err := run(os.Args[1], versions); err != nil {
 		fmt.Fprintln(os.Stderr, "versions:", err)
 		os.Exit(1)
 	}

@@ -35,7 +35,7 @@ func TestMilliwatts(t *testing.T) {
 	}
 }
 
-// TestNumbersWithoutValue: what the tool prints where the driver has no value is absent.
+// TestNumbersWithoutValue: what the tool prints if the driver has no value is absent.
 func TestNumbersWithoutValue(t *testing.T) {
 	t.Parallel()
 	for key, values := range map[string][]string{
@@ -54,13 +54,13 @@ func TestNumbersWithoutValue(t *testing.T) {
 			var d gpu.Device
 			card := card{values: map[string]string{key: value}}
 			card.readings(&d)
-			d.PCIe.Generation = gpu.Opt[int64]{} // which is right
+			d.PCIe.Generation = gpu.Opt[int64]{} // which is correct
 			assert.Equal(t, gpu.Device{}, d, "%s: %s", key, value)
 		}
 	}
 }
 
-// TestErrorsInsteadOfReadings: a card is failed if rocm-smi prints errors and not one reading. What a card does not have is no error.
+// TestErrorsInsteadOfReadings: a card is failed if rocm-smi prints errors and not one reading. An unsupported quantity is not an error.
 func TestErrorsInsteadOfReadings(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -101,7 +101,7 @@ func TestMemoryPartition(t *testing.T) {
 	}
 }
 
-// What only a specialist looks at is there only where it is wanted.
+// Details for specialists are there only if they are wanted.
 func TestDetailsOnlyWhereWanted(t *testing.T) {
 	t.Parallel()
 	for want, known := range map[gpu.Group]bool{gpu.GroupTemperature: false, gpu.GroupTemperature | gpu.GroupTemperatureDetail: true} {

@@ -11,7 +11,7 @@ import (
 
 // Config is the configuration of the rocm_smi scraper.
 type Config struct {
-	// Path is the absolute path of rocm-smi. Empty: the places where ROCm and the distributions put it.
+	// Path is the absolute path of rocm-smi. If it is empty, the places in which ROCm and the distributions install it are searched.
 	Path string `mapstructure:"path"`
 }
 

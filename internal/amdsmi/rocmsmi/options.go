@@ -16,7 +16,7 @@ type option struct {
 	flag   string
 	args   []string
 	groups gpu.Group // none: always
-	// extra: left out after an exception. Not every version has it, or it ends the tool where the driver lacks what it shows.
+	// extra: left out after an exception. Not every version has it, or it ends the tool if the driver lacks what it shows.
 	extra bool
 }
 
@@ -38,7 +38,7 @@ var jsonOptions = []option{
 	{flag: "--showvoltage", groups: gpu.GroupVoltage},
 	{flag: "--showreplaycount", groups: gpu.GroupPCIeReplay},
 	{flag: "--showpids", groups: gpu.GroupProcesses},
-	{flag: "--showmemuse", groups: gpu.GroupUtilization, extra: true},   // an exception in 6.2 where the driver does not report VRAM
+	{flag: "--showmemuse", groups: gpu.GroupUtilization, extra: true},   // an exception in 6.2 if the driver does not report VRAM
 	{flag: "--showenergycounter", groups: gpu.GroupEnergy, extra: true}, // since 4.3
 	{flag: "--showtoponuma", extra: true},                               // since 4.0
 	{flag: "--showcomputepartition", extra: true},                       // since 5.5

@@ -25,8 +25,8 @@ type output struct {
 	lowPower bool
 
 	exitCode int
-	err      error // why there are no cards, or not all
-	failure  error // why there are none, with a remedy
+	err      error // why cards are missing
+	failure  error // why there are no cards, with a remedy
 }
 
 // outputOf reads the result of rocm-smi --json.
@@ -46,11 +46,11 @@ func outputOf(r *command.Result) *output {
 	return out
 }
 
-// parseOutput reads the output of rocm-smi --json. It ignores warnings before the object and anything after it. Where the output ends in
-// the middle, it returns the cards before that with smitext.ErrTruncated.
+// parseOutput reads the output of rocm-smi --json. It ignores warnings before the object and anything after it. If the output ends in the
+// middle, it returns the cards before that with smitext.ErrTruncated.
 //
 // rocm-smi builds its JSON from the lines of its text. It splits each at ": " and keeps the second part, so all values are strings, and
-// what follows a colon in one is lost. Cards are in no order.
+// text after a colon in a value is lost. Cards are in no order.
 func parseOutput(out []byte) (*output, error) {
 	start := smitext.ObjectStart(out)
 	if start < 0 {

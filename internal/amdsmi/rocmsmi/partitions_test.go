@@ -155,7 +155,7 @@ func TestCutBetweenPartitions(t *testing.T) {
 		`"card2": {"Unique ID": "0xb", "PCI Bus": "0000:05:00.0"%s}, "system": {"PID7": "a, 1, 4096, 0, 1", "PID8": "b, 1, 8192, 0, 1"}}`
 	for _, tt := range []struct {
 		name, mode string
-		places     []string // of the processes, where the output is cut
+		places     []string // of the processes, if the output is cut
 	}{
 		{name: "no mode", places: []string{"000000000000000a"}},
 		{name: "a mode", mode: `, "Compute Partition": "CPX"`, places: []string{"000000000000000a", "000000000000000b/0"}},

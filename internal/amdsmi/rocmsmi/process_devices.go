@@ -4,15 +4,14 @@
 package rocmsmi
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the devices of a process
-// are known only where it uses as many as there are. unplaced is the number of processes whose devices are not known.
+// place returns the processes of a node. Only the text of --showpidgpus shows which cards they use. Without it the devices of a process are
+// known only if it uses as many as there are. unplaced is the number of processes whose devices are unknown.
 func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (processes []gpu.Process, unplaced int) {
 	for _, p := range list {
 		devices := t.devices(&p, leaves)
@@ -31,9 +30,7 @@ func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (proce
 			processes = append(processes, process)
 		}
 	}
-	slices.SortFunc(processes, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
-	})
+	smidevice.SortProcesses(processes)
 	return processes, unplaced
 }
 

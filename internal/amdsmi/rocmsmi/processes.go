@@ -33,7 +33,7 @@ func (o *output) processes() []process {
 			continue
 		}
 		p := process{pid: pid}
-		// The fields are read from the right, since blanks in a name become ", ". A name that contains ": " ends the line there, and only
+		// The fields are read from the right, because blanks in a name become ", ". A name that contains ": " ends the line there, and only
 		// the name is left.
 		fields := strings.Split(value, ", ")
 		if n := len(fields); n < 5 {
@@ -65,7 +65,7 @@ func processMemory(s string) gpu.Opt[int64] {
 	return memory
 }
 
-// copyTime reads the microseconds in which copy engines worked for a process. 0 is absent: several versions print it where they cannot read
+// copyTime reads the microseconds in which copy engines worked for a process. 0 is absent: several versions print it if they cannot read
 // the time.
 func copyTime(s string) gpu.Counter[float64] {
 	spent, ok := smitext.Quantity(s, smitext.Seconds, "us").Get()

@@ -106,7 +106,7 @@ func TestProcessesOnAllCards(t *testing.T) {
 	require.Contains(t, smitest.Problems(node), "rocm-smi does not show which GPUs 1 processes use")
 }
 
-// Where there is one GPU, a process that uses one uses that one.
+// If there is one GPU, a process that uses one uses that one.
 func TestProcessesOnOnlyCard(t *testing.T) {
 	t.Parallel()
 	node := smitest.Read(t, newTestSource(smitest.ROCmTool(`{"card0": {"Unique ID": "0xa", "PCI Bus": "0000:03:00.0"},

@@ -83,7 +83,7 @@ func real(v gpu.Opt[int64]) gpu.Opt[float64] {
 	return gpu.Some(float64(n))
 }
 
-// Every number in a recorded output is in the device, in the right unit. A line without a number is absent.
+// Every number in a recorded output is in the device, in the correct unit. A line without a number is absent.
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	for _, file := range smitest.Recordings(t, "rocm-smi", "*.json") {

@@ -26,9 +26,8 @@ type textTables struct {
 
 // parseTables reads the text of rocm-smi --showpids, --showpidgpus and --showrasinfo.
 //
-// A row of the RAS table has the correctable count before the uncorrectable one. The heading is ignored: that of 5.2.3 says the reverse
-// ("uncorrectable err  correctable err"), but that version prints 7 in the first column for a file with "ue: 1, ce: 7". The heading of
-// 6.1 is right.
+// A row of the RAS table has the correctable count before the uncorrectable one. The heading is ignored: version 5.2.3 says the reverse
+// ("uncorrectable err correctable err"), but prints 7 in the first column for a file with "ue: 1, ce: 7". The heading of 6.1 is correct.
 func parseTables(out []byte) textTables {
 	t := textTables{processCards: make(map[int64][]int), errors: make(map[int][]gpu.ErrorCount)}
 	section := tableReader{tables: &t, card: -1}

@@ -78,7 +78,7 @@ GPU[1]: 	RAS INFO
 	assert.False(t, parseTables(nil).cardsRead)
 }
 
-// A process can give itself any name, which rocm-smi prints unchanged. OTLP back ends refuse a whole message for one byte that is not UTF-8.
+// A process can give itself any name, which rocm-smi prints unchanged. OTLP backends refuse a whole message for one byte that is not UTF-8.
 func TestNameOfAProcessIsText(t *testing.T) {
 	tables := parseTables([]byte("====\nKFD process information:\nPID\tPROCESS NAME\tGPU(s)\tVRAM USED\tSDMA USED\tCU OCCUPANCY\n" +
 		"4242\ttr\xff\xfein\t1\t1073741824\t0\t76\n====\n"))

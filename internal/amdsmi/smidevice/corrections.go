@@ -22,15 +22,15 @@ func CorrectMemory(m *gpu.Memory) {
 	}
 }
 
-// leastPower is the least that a GPU draws that is awake, in watts.
-const leastPower = 0.3
+// minPower is the least that a GPU draws that is awake, in watts.
+const minPower = 0.3
 
-// CorrectPower removes a draw that is none. A draw of 0 without energy is that of the second die of an MI250, for which the first die
-// reports power and energy. A draw of milliwatts comes from firmware that reports watts where the driver expects milliwatts.
+// CorrectPower removes an invalid draw. The second die of an MI250 has a draw of 0 without energy, and the first die reports power and
+// energy of both. A draw of milliwatts comes from firmware that reports watts although the driver expects milliwatts.
 func CorrectPower(p *gpu.Power, energy gpu.Counter[float64]) {
 	joules, _ := energy.Get()
 	for _, watts := range [...]*gpu.Opt[float64]{&p.Draw, &p.Instant} {
-		if w, ok := watts.Get(); ok && (w == 0 && joules == 0 || w > 0 && w < leastPower) {
+		if w, ok := watts.Get(); ok && (w == 0 && joules == 0 || w > 0 && w < minPower) {
 			*watts = gpu.Opt[float64]{}
 		}
 	}

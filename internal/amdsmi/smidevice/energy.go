@@ -32,7 +32,7 @@ func EnergyTotal(j gpu.Opt[float64]) gpu.Counter[float64] {
 	return gpu.Total(v)
 }
 
-// notCounted reports whether joules stand for the largest number of 32 bits. By that the driver reports that the firmware no longer counts
+// notCounted reports whether joules represent the largest number of 32 bits. With it the driver reports that the firmware no longer counts
 // (RDNA 3 with later firmware, RDNA 4), and the tools multiply it like any other. They print three digits of a joule or fewer, and
 // calculate with 32 bits, which adds another thousandth.
 func notCounted(joules float64) bool {
@@ -45,10 +45,10 @@ func notCounted(joules float64) bool {
 	return false
 }
 
-// EnergyCounters follow the energy counters of the GPUs, by PCI address, or by ID where there is none.
+// EnergyCounters follow the energy counters of the GPUs, by PCI address, or by ID if the address is missing.
 type EnergyCounters map[string]*energyCounter
 
-// Unwrap replaces the values of the firmware's counters with totals that do not fall where a counter wraps.
+// Unwrap replaces the values of the firmware's counters with totals that do not fall if a counter wraps.
 func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 	for i := range devices {
 		d := &devices[i]

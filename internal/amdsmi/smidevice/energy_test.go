@@ -22,7 +22,7 @@ type observation struct {
 	shown float64
 	watts float64 // the power limit; 0: unknown
 	total float64
-	again bool // counting begins again here
+	again bool // counting starts again here
 }
 
 func TestEnergyCounter(t *testing.T) {
@@ -141,8 +141,8 @@ func TestEnergyCountersOfSeveralGPUs(t *testing.T) {
 	assert.LessOrEqual(t, len(m), MaxDevices+1)
 }
 
-// TestEnergyUnits: an MI100 counts joules, and Navi 21 millijoules. The tools take both for 15.259 µJ. Where neither target nor model is
-// known, the power tells the unit, and without it there is no energy.
+// TestEnergyUnits: an MI100 counts joules, and Navi 21 millijoules. The tools interpret both as 15.259 µJ. If neither target nor model is
+// known, the power determines the unit, and without it there is no energy.
 func TestEnergyUnits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -15,11 +15,11 @@ import (
 // Listed is one device as a tool lists it: a GPU, or one partition of it.
 type Listed struct {
 	Number    int             // the tool's number
-	UniqueID  string          // hw.id of the GPU, where it was read
+	UniqueID  string          // hw.id of the GPU, if it was read
 	Address   smitext.Address // its function is the number of the partition
-	Partition gpu.Opt[int]    // the number of the partition, where the tool says it
-	Order     int             // the KFD node, by which the kernel numbers devices; for where neither gives the partition
-	Profile   string          // SPX, DPX, TPX, QPX, CPX; empty where it was not read
+	Partition gpu.Opt[int]    // the number of the partition, if the tool prints it
+	Order     int             // the KFD node, by which the kernel numbers devices; used if neither gives the partition
+	Profile   string          // SPX, DPX, TPX, QPX, CPX; empty if it was not read
 	Device    gpu.Device      // what the tool prints for it, not yet divided between GPU and partition
 	Shares    []Share         // of the partitions by number; printed for the first partition
 }
@@ -47,7 +47,7 @@ func byGPU(listed []Listed) [][]Listed {
 	return result
 }
 
-// sameGPU reports whether a listed device is a further partition of a GPU. It is not where a virtual machine shows another GPU as another
+// sameGPU reports whether a listed device is a further partition of a GPU. It is not if a virtual machine shows another GPU as another
 // function of one device.
 func sameGPU(group []Listed, e *Listed) bool {
 	return slices.ContainsFunc(group, func(g Listed) bool {

@@ -76,7 +76,7 @@ func (k *KnownGPUs) AddUnlisted(node *gpu.Node) {
 	}
 }
 
-// Unread adds every known GPU to a node that has none, for a failure that says nothing about them. It reports whether there is one.
+// Unread adds every known GPU to an empty node, for a failure that says nothing about them. It reports whether there is one.
 func (k *KnownGPUs) Unread(node *gpu.Node, failure *gpu.Failure) bool {
 	all := k.gpus.All()
 	slices.SortFunc(all, byAddress)
@@ -87,8 +87,8 @@ func (k *KnownGPUs) Unread(node *gpu.Node, failure *gpu.Failure) bool {
 	return len(all) > 0
 }
 
-// NotListed completes a node for which the tool ended without a GPU that can be identified, and without a word of the driver. It returns the error where no
-// GPU is known.
+// NotListed completes a node for which the tool ended without a GPU that can be identified, and without a word of the driver. It returns
+// the error if no GPU is known.
 func (k *KnownGPUs) NotListed(node *gpu.Node, err error) (*gpu.Node, error) {
 	reason := gpu.FailureToolFailed
 	if errors.Is(err, smitext.ErrNotJSON) || errors.Is(err, smitext.ErrNoIdentity) {
@@ -123,8 +123,8 @@ func (k *KnownGPUs) NotRun(node *gpu.Node, err error) (*gpu.Node, error) {
 	return node, nil
 }
 
-// NoDevices completes a node for which the tool ended without a device. absent: the driver or its GPUs are known not to be there.
-// Otherwise the collector lacks a right.
+// NoDevices completes a node for which the tool ended without a device. absent: the driver or its GPUs are known to be missing. Otherwise
+// the collector lacks a permission.
 func (k *KnownGPUs) NoDevices(node *gpu.Node, reason error, absent bool) *gpu.Node {
 	if !absent {
 		k.Unread(node, &gpu.Failure{Reason: gpu.FailurePermission, Err: reason})
@@ -145,7 +145,7 @@ func NewKnownGPUs(tool command.Tool) KnownGPUs {
 }
 
 // TimedOut reports whether a tool did not end in time. That says nothing about a GPU: the tool may need longer than the timeout, and if the
-// driver hangs, the tool does not tell which GPU does.
+// driver hangs, the tool does not show which GPU hangs.
 func TimedOut(err error) bool {
 	return errors.Is(err, command.ErrTimeout) || errors.Is(err, command.ErrBusy)
 }

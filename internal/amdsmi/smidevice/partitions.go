@@ -13,7 +13,7 @@ import (
 
 // GPU is one physical GPU as a tool lists it.
 type GPU struct {
-	devices []gpu.Device // the GPU, where its first partition is listed, and its partitions
+	devices []gpu.Device // the GPU, if its first partition is listed, and its partitions
 	numbers []int        // the tool's number of each device
 }
 
@@ -34,7 +34,7 @@ func (g *GPU) addLeaves(leaves map[int]Leaf) {
 
 // Leaf is the device on which a process runs.
 type Leaf struct {
-	ID string // empty where it was not read
+	ID string // empty if it was not read
 	At gpu.Location
 }
 
@@ -49,8 +49,7 @@ func (l Leaf) Process(pid int64) gpu.Process {
 // GPUs returns the GPUs of listed devices. The listed devices of one GPU become that GPU, with the values of the package, and a device for
 // each partition with its own values.
 //
-// Where the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes
-// them.
+// If the unique id of a GPU was not read, it and its partitions have no ID and no Parent; gpu.Node.CompleteIDs completes them.
 func GPUs(listed []Listed) []GPU {
 	all := byGPU(listed)
 	result := make([]GPU, 0, len(all))

@@ -13,13 +13,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// ReplaysOfOnes returns printed replays, and whether they are a count. The driver adds two registers of 32 bits, which have all
-// bits set where the GPU is off the bus.
+// ReplaysOfOnes returns printed replays, and whether they are a count. The driver adds two registers of 32 bits, which have all bits set if
+// the GPU is off the bus.
 func ReplaysOfOnes() map[string]bool {
 	return map[string]bool{"8589934590": false, "4294967295": false, "7": true, "0": true}
 }
 
-// Milliwatts returns printed draws and what they are: some firmware reports watts where the driver expects milliwatts.
+// Milliwatts returns printed draws and what they mean: some firmware reports watts although the driver expects milliwatts.
 func Milliwatts() map[string]gpu.Opt[float64] {
 	return map[string]gpu.Opt[float64]{"0.012": {}, "0.23": {}, "1.2": gpu.Some(1.2)}
 }
@@ -58,7 +58,7 @@ func TooManyValues() []string {
 	}
 }
 
-// EnergyWraps checks that the total of a GPU does not fall where its counter wraps. show sets the counter, in joules. The power limit must be
+// EnergyWraps checks that the total of a GPU does not fall if its counter wraps. show sets the counter, in joules. The power limit must be
 // 300 W.
 func EnergyWraps(t *testing.T, s gpu.Source, show func(joules float64)) {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/differential"
 )
 
-// CutAnywhere cuts the output of each call. The output of a tool that crashes ends anywhere, mostly in the middle of a number. Each value that
-// is read from the rest is that of the whole output, and GPUs that were read before are not lost.
+// CutAnywhere cuts the output of each call. The output of a tool that crashes ends anywhere, usually in the middle of a number. Each value
+// that is read from the rest equals the value of the whole output, and GPUs that were read before are not lost.
 func CutAnywhere(t *testing.T, newSource func(*testing.T) (*Tool, gpu.Source), calls ...string) {
 	t.Helper()
 	for _, call := range calls {

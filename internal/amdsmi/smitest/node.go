@@ -16,7 +16,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Start is when the clock of EveryHalfMinute begins.
+// Start is the start of the clock of EveryHalfMinute.
 var Start = time.Date(2025, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // Seconds returns a number of seconds.

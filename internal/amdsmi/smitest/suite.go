@@ -23,7 +23,7 @@ type Suite struct {
 	Tool   func() *Tool                    // lists the two
 	Option string                          // an option of the tool …
 	Refuse func() (command.Result, error)  // … and how a version that does not know it refuses it
-	First  []string                        // what is asked once, and after a reset
+	First  []string                        // the queries that are made once, and after a reset
 }
 
 // Run runs the tests.
@@ -116,7 +116,7 @@ func (suite *Suite) notPermittedAnyMore(t *testing.T) {
 	}
 }
 
-// A tool that prints GPUs and nothing that tells one from another has not read the known ones.
+// A tool that prints GPUs without anything that distinguishes them has not read the known ones.
 func (suite *Suite) nothingIdentifiesTheGPUs(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -135,7 +135,7 @@ func (suite *Suite) nothingIdentifiesTheGPUs(t *testing.T) {
 	RequireUnread(t, Read(t, s), gpu.FailureOutput, "neither a unique id nor a PCI address of any GPU")
 }
 
-// A call with a refused option is repeated without it. Where the second call hangs, or another one with it, the problem is the hang and not
+// A call with a refused option is repeated without it. If the second call hangs, or another one with it, the problem is the hang and not
 // the refusal.
 func (suite *Suite) hangsAfterRefusal(t *testing.T) {
 	t.Helper()

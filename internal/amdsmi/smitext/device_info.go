@@ -21,7 +21,7 @@ func Model(candidates ...string) string {
 	return ""
 }
 
-// Serial returns a serial number; empty where all its digits are 0, as in a device without one.
+// Serial returns a serial number; empty if all its digits are 0, as in a device without one.
 func Serial(s string) string {
 	s = Label(s)
 	if strings.Trim(strings.TrimPrefix(s, "0x"), "0") == "" {
@@ -49,7 +49,7 @@ func DriverVersion(s string) string {
 	return rest
 }
 
-// GFXTarget returns the compute target, such as gfx942. Where the middle part of the version is 0, rocm-smi 6 prints the last part as two
+// GFXTarget returns the compute target, such as gfx942. If the middle part of the version is 0, rocm-smi 6 prints the last part as two
 // decimal digits: gfx9010 for gfx90a, gfx11003 for gfx1103.
 func GFXTarget(s string) string {
 	s = strings.ToLower(Label(s))
@@ -66,7 +66,7 @@ func GFXTarget(s string) string {
 	return s
 }
 
-// NUMANode returns the NUMA node that a device is attached to. The kernel reports -1 where there is none, which the tools also print as an
+// NUMANode returns the NUMA node that a device is attached to. The kernel reports -1 if there is no node, which the tools also print as an
 // unsigned number of 16 or 32 bits. rocm-smi's "Numa Node" is another quantity: the nearest node with a processor.
 func NUMANode(v any) gpu.Opt[int64] {
 	node := Whole(Quantity(v, Count, ""))
@@ -83,4 +83,13 @@ func PowerCap(v any) gpu.Opt[float64] {
 		return gpu.Opt[float64]{}
 	}
 	return limit
+}
+
+// Fans returns the fan of a device. The tools show one. nil if neither its speed nor its share of the highest speed is known.
+func Fans(ratio, speed any) []gpu.Fan {
+	fan := gpu.Fan{Location: "fan0", Ratio: Quantity(ratio, Ratio, "%"), Speed: Whole(Quantity(speed, Revolutions, "RPM"))}
+	if !fan.Ratio.Known() && !fan.Speed.Known() {
+		return nil
+	}
+	return []gpu.Fan{fan}
 }

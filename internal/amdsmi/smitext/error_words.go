@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errorWords are how the tools begin what they print where the driver answered with an error instead of a value. "Unable to detect fan
-// speed" is not among them: rocm-smi prints it for a GPU without a fan.
+// errorWords are the prefixes of what the tools print if the driver answered with an error instead of a value. "Unable to detect fan speed"
+// is not among them: rocm-smi prints it for a GPU without a fan.
 var errorWords = [...]string{
 	"err", "[unknown error]", "unknown error", "failed", "expected integer value", "amdsmi_status_", "rsmi_status_",
 }
@@ -17,7 +17,7 @@ var errorWords = [...]string{
 // notErrors are the error codes of the libraries by which the driver answers that a GPU does not have a quantity.
 var notErrors = [...]string{"status_not_supported", "status_not_yet_implemented", "status_no_data"}
 
-// IsError reports whether a tool printed that the driver answered with an error. N/A and the like are no errors: the GPU does not have the
+// IsError reports whether a tool printed that the driver answered with an error. N/A and the like are not errors: the GPU does not have the
 // quantity.
 func IsError(s string) bool {
 	s = strings.ToLower(strings.TrimSpace(s))

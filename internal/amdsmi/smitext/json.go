@@ -59,7 +59,7 @@ func EndOfInput(err error) error {
 }
 
 // maxValues bounds the values of a document. Each takes a hundred bytes or more of memory, and two or three of the document. The longest
-// document is that of amd-smi metric: some 700 values for each of 64 partitions.
+// document is the output of amd-smi metric: some 700 values for each of 64 partitions.
 const maxValues = 1 << 18
 
 // CheckSize returns an error if a document has too many values to be decoded.
@@ -76,7 +76,7 @@ func CheckSize(document []byte) error {
 	return nil
 }
 
-// ObjectStart returns where the first JSON object begins; -1 if there is none.
+// ObjectStart returns the start of the first JSON object; -1 if there is no object.
 func ObjectStart(out []byte) int {
 	for i := range out {
 		if out[i] != '{' {

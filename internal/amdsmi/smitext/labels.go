@@ -12,7 +12,7 @@ import (
 // maxText bounds a name from a tool, in bytes.
 const maxText = 256
 
-// Meaningful reports whether a text is a value. The tools print several texts where there is none: N/A, N/A (Secondary die), Not supported
+// Meaningful reports whether a text is a value. The tools print several texts for a missing value: N/A, N/A (Secondary die), Not supported
 // on the given system, UNKNOWN, None, an empty string.
 func Meaningful(s string) bool {
 	s = strings.TrimSpace(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// OTLP back ends refuse a whole message for one byte that is not UTF-8.
+// OTLP backends refuse a whole message for one byte that is not UTF-8.
 func TestLabelIsText(t *testing.T) {
 	for _, s := range []string{"\xff", "a\xc3", strings.Repeat("é", 256), strings.Repeat("x", 256-1) + "é"} {
 		got := Label(s)

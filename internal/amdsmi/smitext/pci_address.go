@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Address is a PCI address. The zero Address is none: 0000:00:00.0 is the host bridge, which amd-smi prints where it could not read the
+// Address is a PCI address. The zero Address is invalid: 0000:00:00.0 is the host bridge, which amd-smi prints if it could not read the
 // address.
 type Address struct {
 	Domain, Bus, Device, Function uint32

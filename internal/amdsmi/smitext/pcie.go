@@ -26,7 +26,7 @@ func PCIeGeneration(speed gpu.Opt[float64]) gpu.Opt[int64] {
 	return gpu.Opt[int64]{}
 }
 
-// LinkWidth returns the number of lanes of a PCIe link; absent where it is not between 1 and 32.
+// LinkWidth returns the number of lanes of a PCIe link; absent if it is not between 1 and 32.
 func LinkWidth(v any) gpu.Opt[int64] {
 	n, ok := Quantity(v, Count, "").Get()
 	if !ok {
@@ -35,7 +35,7 @@ func LinkWidth(v any) gpu.Opt[int64] {
 	return Lanes(n)
 }
 
-// Lanes returns a number of lanes; absent where it is not between 1 and 32.
+// Lanes returns a number of lanes; absent if it is not between 1 and 32.
 func Lanes(n float64) gpu.Opt[int64] {
 	if n < 1 || n > 32 {
 		return gpu.Opt[int64]{}

@@ -84,8 +84,8 @@ var plausible = [...]struct{ low, high float64 }{
 	Bits:        {1, 1e14},
 }
 
-// Quantity returns a value in SI; absent where it is not a plausible value of the dimension. unitless is the unit of values printed without
-// one: versions that print no units use those that later versions print.
+// Quantity returns a value in SI; absent if it is not a plausible value of the dimension. unitless is the unit of values printed without
+// one: versions that print no units use the units that later versions print.
 func Quantity(v any, d Dimension, unitless string) gpu.Opt[float64] {
 	number, name, ok := NumberOf(v)
 	if !ok {
@@ -116,7 +116,7 @@ func Quantity(v any, d Dimension, unitless string) gpu.Opt[float64] {
 // noTemperature is what several versions print for a temperature that they could not read, in °C.
 const noTemperature = -1
 
-// MemoryTemperature returns the temperature of memory in °C; 0 is that of a sensor that is not there.
+// MemoryTemperature returns the temperature of memory in °C; 0 means that the sensor does not exist.
 func MemoryTemperature(v any) gpu.Opt[float64] {
 	t := Quantity(v, Celsius, "C")
 	if t == gpu.Some(0.0) {
@@ -143,12 +143,12 @@ func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 	return gpu.Total(i)
 }
 
-// Mean returns the mean of the known values of a list, such as those of several engines of one kind.
-func Mean(values []any, d Dimension, unitless string) gpu.Opt[float64] {
+// Mean returns the mean of the known values of a list, such as the values of several engines of one kind.
+func Mean(values []gpu.Opt[float64]) gpu.Opt[float64] {
 	var sum float64
 	n := 0
 	for _, v := range values {
-		if f, ok := Quantity(v, d, unitless).Get(); ok {
+		if f, ok := v.Get(); ok {
 			sum += f
 			n++
 		}

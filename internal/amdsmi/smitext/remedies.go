@@ -17,7 +17,7 @@ var (
 	ErrNoDriver = errors.New("the amdgpu driver is not loaded")
 	ErrNoDevice = errors.New("the driver has no GPU")
 	ErrAccess   = errors.New("not permitted")
-	// ErrNoIdentity is the reason why no listed GPU can be told from another one.
+	// ErrNoIdentity is the reason why the listed GPUs cannot be distinguished.
 	ErrNoIdentity = errors.New("it shows neither a unique id nor a PCI address of any GPU")
 )
 

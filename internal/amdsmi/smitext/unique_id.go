@@ -33,7 +33,7 @@ func parseUniqueID(s string) (uint64, bool) {
 	return id, err == nil && id != 0 && id != math.MaxUint64
 }
 
-// ASICSerial returns the unique_id from amd-smi's asic.asic_serial: in hexadecimal digits where amd-smi has access to the DRM device,
+// ASICSerial returns the unique_id from amd-smi's asic.asic_serial: in hexadecimal digits if amd-smi has access to the DRM device,
 // otherwise in decimal digits, still after 0x (seen with 24.5.2). 17 to 20 digits can only be decimal.
 func ASICSerial(s string) string {
 	digits := strings.TrimPrefix(strings.ToLower(Label(s)), "0x")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A GPU has the same hw.id in every spelling of the tools: that of the driver's file unique_id.
+// A GPU has the same hw.id in every spelling of the tools: the ID of the driver's file unique_id.
 func TestOneIDForEverySpelling(t *testing.T) {
 	t.Parallel()
 	const want = "02150e7d042a1124"

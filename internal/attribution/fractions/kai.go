@@ -20,7 +20,7 @@ import (
 // A reservation pod holds one GPU and has the label groupLabel. A tenant of one GPU has the same label. A tenant of several
 // (gpu-fraction-num-devices) has a label groupPrefix<group> with the value <group> for each:
 // https://github.com/kai-scheduler/KAI-Scheduler/blob/c4c352c880e90031c19a0fbc7c8ed4d86973f543/pkg/binder/binding/resourcereservation/resource_reservation.go
-// (syncForGpuGroupWithLock, updatePodGPUGroup). So the number of devices needs no annotation, and the share is that of each device.
+// (syncForGpuGroupWithLock, updatePodGPUGroup). So the number of devices needs no annotation, and the share applies to each device.
 const (
 	groupLabel  = "runai-gpu-group"
 	groupPrefix = groupLabel + "/"

@@ -15,19 +15,19 @@ import (
 //	GPU-0fc3…,NVIDIA,3000,30:GPU-7a51…,NVIDIA,3000,30:;GPU-0fc3…,NVIDIA,5000,0:;
 //
 // A device has its UUID, its type, memory and the percentage of its cores (0: no limit); it ends with a colon. A semicolon
-// ends a container (HAMi), or stands between two (Volcano).
+// ends a container (HAMi), or is between two (Volcano).
 // https://github.com/Project-HAMi/HAMi/blob/12b5870bb630aef3151afa8d41dec39336057540/docs/develop/protocol.md
 // https://github.com/Project-HAMi/HAMi/blob/0136974a3700156fedee01c11863f87f5f4fb677/pkg/device/devices.go (EncodePodSingleDevice)
 // https://github.com/volcano-sh/volcano/blob/011c6dc6da1bea92eabfebf8faf56ffe5339fbdd/pkg/scheduler/api/devices/nvidia/vgpu/utils.go (encodePodDevices)
 //
-// The devices to allocate are in a second annotation of each, which is emptied as the device plugin hands them out.
+// The devices to allocate are in a second annotation of each, which is emptied as the device plugin allocates them.
 //
-// The memory is in MiB. Of Volcano it is in multiples of MiB where its device plugin has --gpu-memory-factor:
+// The memory is in MiB. For Volcano it is in multiples of MiB if its device plugin has --gpu-memory-factor:
 // https://github.com/Project-HAMi/volcano-vgpu-device-plugin/blob/07e123e6a322c5b07f7b398e2698d0b541b84ac2/pkg/plugin/vgpu/config/config.go (GPUMemoryFactor)
 //
-// Containers that request nothing have an empty entry (HAMi), or none at all (Volcano, resourcereqs). So the n-th entry that is not empty is
-// that of the n-th container that requests the resource. That is also how the device plugins find it (GetNextDeviceRequest): the kubelet
-// asks for one container after the other.
+// Containers that request nothing have an empty entry (HAMi), or no entry (Volcano, resourcereqs). So the n-th entry that is not empty
+// belongs to the n-th container that requests the resource. The device plugins find it in the same way (GetNextDeviceRequest): the kubelet
+// calls them for one container after the other.
 const (
 	hamiAnnotation    = "hami.io/vgpu-devices-allocated"
 	volcanoAnnotation = "volcano.sh/vgpu-ids-new"

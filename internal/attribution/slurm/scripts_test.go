@@ -79,7 +79,7 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-// The scripts take nothing for a name or an ID that is none, and leave a job without GPUs out.
+// The scripts ignore invalid names and IDs, and leave a job without GPUs out.
 func TestScriptsWithoutGPUs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	for _, variables := range [][]string{
@@ -136,11 +136,11 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 	assert.Equal(t, map[string][]string{"0": {"1"}}, found.Jobs)
 }
 
-// The commands of docs/reference/attribution-without-kubernetes.md put the scripts where the documented lines of slurm.conf find them.
+// The commands of docs/reference/attribution.md put the scripts where the documented lines of slurm.conf find them.
 func TestDocumentedInstallation(t *testing.T) {
 	repository, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "attribution-without-kubernetes.md"))
+	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "attribution.md"))
 	require.NoError(t, err)
 	block := func(language string) string {
 		_, rest, found := strings.Cut(string(page), "```"+language+"\n")

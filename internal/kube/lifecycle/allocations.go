@@ -47,9 +47,9 @@ func (p *Pod) givenSince(before *Pod) []Allocation {
 
 // allocated adds what the pod's containers were given.
 func (c *changes) allocated(given []Allocation) {
-	began := c.pod.bound()
+	start := c.pod.bound()
 	for i := range given {
-		c.addAllocation(gpu.EventAllocated, began, &given[i], &gpu.Use{Start: began, StartKnown: true})
+		c.addAllocation(gpu.EventAllocated, start, &given[i], &gpu.Use{Start: start, StartKnown: true})
 	}
 }
 
@@ -62,15 +62,15 @@ func (c *changes) released(had []Allocation, end time.Time, known bool) {
 	if end.IsZero() {
 		end = c.now
 	}
-	began := c.pod.bound()
-	if end.Before(began) { // clocks of two machines
-		end = began
+	start := c.pod.bound()
+	if end.Before(start) { // clocks of two machines
+		end = start
 	}
 	for i := range had {
 		a := &had[i]
-		use := &gpu.Use{Start: began, StartKnown: true, End: end, EndKnown: known}
+		use := &gpu.Use{Start: start, StartKnown: true, End: end, EndKnown: known}
 		if count, ok := a.Count.Get(); ok && !a.Shared {
-			use.GPUTime = gpu.Some(float64(count) * end.Sub(began).Seconds())
+			use.GPUTime = gpu.Some(float64(count) * end.Sub(start).Seconds())
 		}
 		c.addAllocation(gpu.EventReleased, end, a, use)
 	}

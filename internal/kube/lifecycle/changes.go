@@ -167,7 +167,7 @@ func (c *changes) phase(before *Pod) {
 	}
 	change := gpu.PodChange{PreviousPhase: before.Phase, Reason: p.Reason}
 	if !p.Ended() {
-		c.add(gpu.EventPodPhase, p.phaseBegan(), p.names()+" is "+p.Phase, change, p.Phase)
+		c.add(gpu.EventPodPhase, p.phaseStart(), p.names()+" is "+p.Phase, change, p.Phase)
 		return
 	}
 	message := p.names() + " has " + strings.ToLower(p.Phase)
@@ -179,7 +179,7 @@ func (c *changes) phase(before *Pod) {
 	} else {
 		message = because(message, cmp.Or(p.Message, p.Reason))
 	}
-	c.add(gpu.EventPodFinished, p.phaseBegan(), message, change, p.Phase)
+	c.add(gpu.EventPodFinished, p.phaseStart(), message, change, p.Phase)
 }
 
 func because(what, why string) string {

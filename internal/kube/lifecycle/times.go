@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// phaseBegan returns when the pod's phase started, from what the kubelet says about its containers; zero if that is unknown.
-func (p *Pod) phaseBegan() time.Time {
+// phaseStart returns when the pod's phase started, from what the kubelet says about its containers; zero if that is unknown.
+func (p *Pod) phaseStart() time.Time {
 	switch corev1.PodPhase(p.Phase) {
 	case corev1.PodPending:
 		return p.Created

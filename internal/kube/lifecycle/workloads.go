@@ -19,8 +19,8 @@ const (
 	restart = 30 * time.Second
 )
 
-// mostAtOnce bounds the workloads that are reported at once: a cluster may have thousands at the start. The others follow with the next tick.
-const mostAtOnce = 256
+// maxAtOnce bounds the workloads that are reported at once: a cluster may have thousands at the start. The others follow with the next tick.
+const maxAtOnce = 256
 
 // workload is a topmost owner that has pods which request GPUs.
 type workload struct {
@@ -101,7 +101,7 @@ func (all workloads) settled(now time.Time) (events []gpu.Event, due []string) {
 		}
 	}
 	slices.Sort(due)
-	due = due[:min(len(due), mostAtOnce)]
+	due = due[:min(len(due), maxAtOnce)]
 	for _, uid := range due {
 		w := all[uid]
 		switch {

@@ -99,7 +99,7 @@ func TestWorkloadsAtStart(t *testing.T) {
 // More workloads than are reported at once are reported one tick after the other.
 func TestManyWorkloadsAtStart(t *testing.T) {
 	tr := newTracked()
-	for i := range 2*mostAtOnce + 1 {
+	for i := range 2*maxAtOnce + 1 {
 		pod := of(replica(strconv.Itoa(i)))
 		pod.Owners = []gpu.Owner{{Kind: "Job", Name: pod.Name, UID: pod.Name}}
 		tr.Seen(pod)
@@ -111,7 +111,7 @@ func TestManyWorkloadsAtStart(t *testing.T) {
 		tr.Tick()
 		reported = append(reported, len(tr.workloads()))
 	}
-	assert.Equal(t, []int{mostAtOnce, mostAtOnce, 1, 0}, reported)
+	assert.Equal(t, []int{maxAtOnce, maxAtOnce, 1, 0}, reported)
 }
 
 // A pod whose Deployment becomes known later belongs to that alone.

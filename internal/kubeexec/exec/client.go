@@ -24,11 +24,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// spdyKeep is how long SPDY is tried first in a namespace where only SPDY works.
+// spdyKeep is how long SPDY is tried first in a namespace in which only SPDY works.
 const spdyKeep = 10 * time.Minute
 
-// Client runs commands through the API server of one cluster: over a WebSocket, or over SPDY where that is refused, as by an
-// API server before 1.30, by a proxy, or where only create is granted on pods/exec.
+// Client runs commands through the API server of one cluster: over a WebSocket, or over SPDY if that is refused, as by an API server before
+// 1.30, by a proxy, or if only create is granted on pods/exec.
 //
 // It does not use client-go's executors: they leave goroutines behind when an exec is cut off, wait without a bound for the
 // answer to a SPDY upgrade, and drop Retry-After.
@@ -61,7 +61,7 @@ func (e *Client) Exec(ctx context.Context, in Container, argv []string, out *Out
 		VersionedParams(&corev1.PodExecOptions{Container: in.Name, Command: argv, Stdout: true, Stderr: true},
 			scheme.ParameterCodec).URL()
 	if err := e.run(ctx, in.Namespace, target, out); err != nil {
-		return 0, failed(in, out.began, cutOff(ctx, err))
+		return 0, failed(in, out.started, cutOff(ctx, err))
 	}
 	if out.stdout.truncated {
 		return -1, nil
@@ -96,7 +96,7 @@ func (e *Client) run(ctx context.Context, namespace string, target *url.URL, out
 	}
 	spdyErr := e.overSPDY(ctx, target, out)
 	switch {
-	case out.began: // the protocol works, even if the command failed
+	case out.started: // the protocol works, even if the command failed
 		e.preferSPDY(namespace)
 		return spdyErr
 	case refusalOf(spdyErr) != nil:
@@ -162,7 +162,7 @@ func (e *Client) overSPDY(ctx context.Context, target *url.URL, out *Output) err
 	default:
 		return fmt.Errorf("the server chose the protocol %q", p)
 	}
-	out.began = true
+	out.started = true
 	return out.readSPDY(base.conn)
 }
 
@@ -181,6 +181,6 @@ func (e *Client) overWebSocket(ctx context.Context, target *url.URL, out *Output
 	if p := base.conn.Subprotocol(); p != remotecommand.StreamProtocolV5Name {
 		return &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the server chose the protocol %q", p)}
 	}
-	out.began = true
+	out.started = true
 	return out.readWebSocket(base.conn)
 }

@@ -29,7 +29,7 @@ func TestExecRefused(t *testing.T) {
 		want      string
 		get, post int
 		throttled time.Duration
-		reason    gpu.FailureReason // api_unreachable where it is not given
+		reason    gpu.FailureReason // api_unreachable if it is not given
 	}{
 		{name: "nothing granted", reason: gpu.FailureAPIForbidden, behaviour: exectest.Behaviour{DenyCreate: true}, want: "grant get and create on pods/exec", get: 1, post: 1},
 		{name: "no such pod", reason: gpu.FailureContainerMissing, pod: "other", want: `404 Not Found: pods "other" not found`, get: 1},
@@ -135,11 +135,11 @@ func TestExecCutOff(t *testing.T) {
 						if !cancelled {
 							assert.Equal(t, gpu.FailureTimeout, gpu.FailureOf(err).Reason)
 						}
-						if frozen || out.began || wait > time.Minute {
+						if frozen || out.started || wait > time.Minute {
 							break
 						}
 					}
-					assert.Equal(t, !frozen, out.began)
+					assert.Equal(t, !frozen, out.started)
 				})
 			}
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// failed returns the failure of an exec. began: the connection to the container was made. A cancelled exec fails for no reason.
-func failed(in Container, began bool, err error) error {
+// failed returns the failure of an exec. started: the connection to the container was made. A cancelled exec has no failure.
+func failed(in Container, started bool, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)
 	}
-	return &gpu.Failure{Reason: reasonOf(began, err), Err: fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)}
+	return &gpu.Failure{Reason: reasonOf(started, err), Err: fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)}
 }
 
-func reasonOf(began bool, err error) gpu.FailureReason {
+func reasonOf(started bool, err error) gpu.FailureReason {
 	if r := refusalOf(err); r != nil {
 		switch r.Code {
 		case http.StatusUnauthorized:
@@ -38,7 +38,7 @@ func reasonOf(began bool, err error) gpu.FailureReason {
 		return gpu.FailureAPIUnauthorized
 	case errors.Is(err, context.DeadlineExceeded):
 		return gpu.FailureTimeout
-	case began:
+	case started:
 		return gpu.FailureExec
 	}
 	return gpu.FailureAPIUnreachable

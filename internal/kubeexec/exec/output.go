@@ -18,7 +18,7 @@ const (
 // Output takes what an exec prints.
 type Output struct {
 	stdout, stderr, status bounded
-	began                  bool // the connection was made, so the command may have been started
+	started                bool // the connection was made, so the command may have been started
 }
 
 func newOutput() *Output {
@@ -28,7 +28,7 @@ func newOutput() *Output {
 }
 
 // Begin notes that the command may have been started.
-func (o *Output) Begin() { o.began = true }
+func (o *Output) Begin() { o.started = true }
 
 // Stdout returns the writer of the command's output. It never fails: what exceeds the bound is dropped.
 func (o *Output) Stdout() io.Writer { return &o.stdout }
@@ -49,7 +49,7 @@ func (o *Output) next() {
 	}
 }
 
-// restart drops the output of the last exec, and prepares for another one in its place.
+// restart drops the output of the last exec, and prepares for another one that replaces it.
 func (o *Output) restart() {
 	o.stdout.data, o.stderr.data = nil, nil
 	o.next()

@@ -32,12 +32,12 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, maxStderr-len("hm"), o.stderr.limit)
 	assert.Empty(t, o.stderr.data)
 	assert.Empty(t, o.status.data)
-	assert.False(t, o.began)
+	assert.False(t, o.started)
 	o.restart()
 	assert.Empty(t, o.stdout.data)
 	assert.Equal(t, maxStdout-len(first), o.stdout.limit)
 
-	o.stdout.truncated, o.began = true, true
+	o.stdout.truncated, o.started = true, true
 	o.reset()
 	assert.Equal(t, newOutput(), o)
 }

@@ -19,20 +19,20 @@ import (
 // 0), and process ids with a point between them. Its output, from proc(5):
 //
 //	<separator> b
-//	<boot time in seconds>, where it was wanted
+//	<boot time in seconds>, if it was wanted
 //	<separator> <pid>
 //	…stat…
 //	<separator> c
 //	…cgroup…
 //
 // and so on, and at last "<separator> e". The first process is always number 2: in the machine's own PID namespace it is a
-// thread of the kernel, in another one any process or none. The script needs only sh; where there is a timeout it runs under
+// thread of the kernel, in another one any process or none. The script needs only sh; if there is a timeout it runs under
 // it, for the same reason as batchScript.
 const processScript = `f='` + processBody + `'
 command -v timeout>/dev/null&&exec timeout -s KILL 5 sh -c "$f" "$0" "$@"
 eval "$f"`
 
-// processBody stands between single quotes, so it has none.
+// processBody is between single quotes, so it must not contain any.
 const processBody = `s=$1;w=$2;IFS=.;set -f;set -- $3;unset IFS
 cd /proc||exit
 f(){ [ -r "$1" ]&&while IFS= read -r l;do printf "%s\n" "$l";done<"$1";}
@@ -77,16 +77,15 @@ type Process struct {
 	ticks  uint64 // start time, since boot
 }
 
-// ProcessTable has the entries of a machine's process table that were asked for. A process that the machine does not have is
-// not in it.
+// ProcessTable has the requested entries of a machine's process table. A process that the machine does not have is not in it.
 type ProcessTable struct {
-	Boot      time.Time // zero where it was not read
-	Machine   bool      // it is the machine's own table, not that of a container
+	Boot      time.Time // zero if it was not read
+	Machine   bool      // it is the machine's own table, not the table of a container
 	Truncated bool      // some of the entries may be missing
 	Processes map[int64]Process
 }
 
-// ReadProcesses reads the process table in the container by one exec, with the time of boot where it is wanted.
+// ReadProcesses reads the process table in the container by one exec, with the time of boot if it is wanted.
 func (r *Runner) ReadProcesses(ctx context.Context, boot bool, pids []int64) (*ProcessTable, error) {
 	separator := newSeparator()
 	r.out.reset()
@@ -155,8 +154,7 @@ func (t *ProcessTable) add(pid int64, p Process, cgroup []byte) {
 	t.Processes[pid] = p
 }
 
-// parseStat reads a stat file (proc_pid_stat(5)). The name stands in parentheses and may contain any character, so it ends at
-// the last one.
+// parseStat reads a stat file (proc_pid_stat(5)). The name is in parentheses and may contain any character, so it ends at the last one.
 func parseStat(data []byte) (Process, bool) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 0 || end < open {
@@ -174,9 +172,9 @@ func parseStat(data []byte) (Process, bool) {
 	return Process{Name: gpu.CleanText(string(data[open+1 : end])), flags: flags, ticks: ticks}, true
 }
 
-// Started returns when the process was started; zero where it is not known.
+// Started returns when the process was started; zero if it is unknown.
 func (p *Process) Started(boot time.Time) time.Time {
-	// More than the age of any machine is no start time.
+	// More than the age of any machine is not a start time.
 	if boot.IsZero() || p.ticks > ticksPerSecond*3600*24*366*100 {
 		return time.Time{}
 	}

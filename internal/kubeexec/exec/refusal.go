@@ -29,7 +29,7 @@ type Refusal struct {
 const (
 	// maxRetryAfter bounds the pause that a server may ask for.
 	maxRetryAfter = 10 * time.Minute
-	// defaultRetryAfter is the pause where a server asks for fewer requests and names none.
+	// defaultRetryAfter is the pause if a server asks for fewer requests and names no pause.
 	defaultRetryAfter = 5 * time.Second
 )
 

@@ -99,7 +99,7 @@ func (r *Runner) limit(ctx context.Context) time.Duration {
 
 // batch runs the commands by one exec of a script.
 func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]command.Result, error) {
-	separator, limit, began := newSeparator(), r.limit(ctx), r.now()
+	separator, limit, start := newSeparator(), r.limit(ctx), r.now()
 	code, err := r.executor.Exec(ctx, r.in, batchArgv(separator, limit, commands), r.out)
 	if missing(err) {
 		return nil, errNoScript
@@ -120,7 +120,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	}
 	results := make([]command.Result, 0, len(commands))
 	for i, s := range segments {
-		if err := r.ended(commands[i].Tool, s, r.late(began, limit)); err != nil {
+		if err := r.ended(commands[i].Tool, s, r.late(start, limit)); err != nil {
 			return results, err
 		}
 		results = append(results, command.Result{Stdout: s.stdout, Stderr: s.stderr, ExitCode: ownCode(s.code)})
@@ -139,7 +139,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	if err != nil {
 		return results, r.unfinished(err, true)
 	}
-	if left := len(commands) - len(results); !r.late(began, limit) {
+	if left := len(commands) - len(results); !r.late(start, limit) {
 		return results, execFailed("kubernetes_exec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
 			len(commands), stopped)
 	}
@@ -147,7 +147,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		len(commands)-len(results), len(commands))
 }
 
-// flooded is the error where a command has printed more than is kept, and others that were to follow it have not run.
+// flooded is the error if a command has printed more than is kept, and the commands after it have not run.
 func (r *Runner) flooded() error {
 	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubernetes_exec: exec in %s: more than %d bytes of output", r.in, maxStdout)}
 }
@@ -156,15 +156,15 @@ func (r *Runner) flooded() error {
 const stopped = "its container was stopped, or is out of memory"
 
 // late reports whether a command has used up its limit. Scripts and timeout(1) count whole seconds.
-func (r *Runner) late(began time.Time, limit time.Duration) bool {
-	return r.now().Sub(began) >= limit.Truncate(time.Second)-time.Second
+func (r *Runner) late(start time.Time, limit time.Duration) bool {
+	return r.now().Sub(start) >= limit.Truncate(time.Second)-time.Second
 }
 
 // lastSignal is the highest number of a signal in Linux.
 const lastSignal = 64
 
-// ownCode returns a tool's own exit code, -1 where a signal ended it: shells, timeout(1) and container runtimes report a signal as
-// 128 plus its number.
+// ownCode returns a tool's own exit code, -1 if a signal ended it: shells, timeout(1) and container runtimes report a signal as 128 plus
+// its number.
 func ownCode(code int) int {
 	if code > 128 && code <= 128+lastSignal {
 		return -1
@@ -229,11 +229,11 @@ func (r *Runner) each(ctx context.Context, commands []command.Command) ([]comman
 // one runs one command by one exec.
 func (r *Runner) one(ctx context.Context, c command.Command) (code int, late bool, err error) {
 	argv := append([]string{string(c.Tool)}, c.Args...)
-	limit, began := r.limit(ctx), r.now()
+	limit, start := r.limit(ctx), r.now()
 	if r.mode == modeTimed {
 		code, err = r.executor.Exec(ctx, r.in, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
 		if !missing(err) && (err != nil || code != codeNotFound && code != codeNotExecutable) {
-			return r.came(code, began, limit, err)
+			return r.came(code, start, limit, err)
 		}
 		r.mode = modePlain
 		r.out.restart()
@@ -242,12 +242,12 @@ func (r *Runner) one(ctx context.Context, c command.Command) (code int, late boo
 	if missing(err) {
 		return 0, false, fmt.Errorf("%w: %w; choose the container that has %s", command.ErrNotFound, err, c.Tool)
 	}
-	return r.came(code, began, limit, err)
+	return r.came(code, start, limit, err)
 }
 
-func (r *Runner) came(code int, began time.Time, limit time.Duration, err error) (int, bool, error) {
+func (r *Runner) came(code int, start time.Time, limit time.Duration, err error) (int, bool, error) {
 	if err != nil {
-		return 0, false, r.unfinished(err, r.out.began)
+		return 0, false, r.unfinished(err, r.out.started)
 	}
-	return code, r.late(began, limit), nil
+	return code, r.late(start, limit), nil
 }

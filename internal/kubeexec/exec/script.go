@@ -29,11 +29,11 @@ import (
 // The script itself runs under timeout as well: when its output is not read any more and exceeds the pipe's buffer, it would
 // wait forever. It has one second more than the tools, still less than the exec.
 //
-// The container's own PATH comes first, then the folders of node images and of the vendors' installers.
+// The container's own PATH comes first, then the directories of node images and of the vendors' installers.
 const batchScript = `command -v timeout>/dev/null&&command -v date>/dev/null||{ echo "$1 n";exit;}
 exec timeout -s KILL $(($2+1)) sh -c '` + batchBody + `' "$0" "$@"`
 
-// batchBody stands between single quotes, so it has none.
+// batchBody is between single quotes, so it must not contain any.
 const batchBody = `s=$1;t=$2;shift 2
 while [ "$1" != - ];do export "$1";shift;done;shift
 export PATH="$PATH:/usr/local/nvidia/bin:/opt/rocm/bin"

@@ -39,7 +39,7 @@ func shells(t *testing.T) map[string][]string {
 	return found
 }
 
-// bin returns a folder with an nvidia-smi of the given text and links to the other programs.
+// bin returns a directory with an nvidia-smi of the given text and links to the other programs.
 func bin(t *testing.T, smi string, others ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -165,7 +165,7 @@ func TestBatchScriptHung(t *testing.T) {
 	}
 }
 
-// When an exec is cut off, nobody reads the output of its processes. They end nevertheless.
+// When an exec is cut off, the output of its processes is not read. They end nevertheless.
 func TestScriptsEndUnread(t *testing.T) {
 	for name, shell := range shells(t) {
 		for kind, argv := range map[string][]string{

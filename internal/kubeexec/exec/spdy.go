@@ -107,8 +107,8 @@ func (c closing) Close() error {
 	return nil
 }
 
-// accepted waits until the server has accepted a stream. spdystream blocks until someone takes the server's answer, or a reset,
-// so the wait lasts until the connection is no longer served.
+// accepted waits until the server has accepted a stream. spdystream blocks until the server's answer, or a reset, is read, so the wait
+// lasts until the connection is no longer served.
 func accepted(stream *spdystream.Stream, served <-chan struct{}) error {
 	const look = 50 * time.Millisecond
 	for {

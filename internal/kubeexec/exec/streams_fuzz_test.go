@@ -108,10 +108,10 @@ func FuzzSPDY(f *testing.F) {
 			_ = server.Close()
 			<-drained
 		}()
-		began, out := time.Now(), newOutput()
+		start, out := time.Now(), newOutput()
 		_ = out.readSPDY(client)
 		requireBounded(t, out)
-		if took := time.Since(began); took > 5*time.Minute { // spdystream itself may wait for ten
+		if took := time.Since(start); took > 5*time.Minute { // spdystream itself may wait for ten
 			t.Fatalf("it took %s to notice the end", took)
 		}
 		_ = client.Close()

@@ -22,7 +22,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// The times of an election, those of Kubernetes' own components.
+// The times of an election, as in Kubernetes' own components.
 const (
 	// LeaseDuration is how long a Lease stays with a holder that does not renew it.
 	LeaseDuration = 15 * time.Second
@@ -38,7 +38,7 @@ const CloseWait = 800 * time.Millisecond
 // Options configure an Election.
 type Options struct {
 	Shards int
-	// Name is the beginning of the names of the Leases, Namespace is where they are. Replicas with the same number of shards, name and
+	// Name is the prefix of the names of the Leases, Namespace is their namespace. Replicas with the same number of shards, name and
 	// namespace share the nodes.
 	Name, Namespace string
 	// Identity identifies the replica: see NewIdentity.
@@ -67,7 +67,7 @@ type Election struct {
 	board    *leaseList
 	sequence int // orders lists and writes
 	members  map[string]member
-	own      *coordinationv1.Lease // this replica's; nil where it is not known
+	own      *coordinationv1.Lease // this replica's; nil if it is unknown
 	failures map[string]error      // by the attempted call
 }
 
@@ -75,7 +75,7 @@ type Election struct {
 type grant struct {
 	held    bool
 	leaving bool               // it is about to be released, and must not be acquired before
-	renewed time.Time          // when the last successful renewal began
+	renewed time.Time          // the start of the last successful renewal
 	resign  context.CancelFunc // ends the candidacy
 	ending  *sync.Mutex        // held while the reads are ended
 }
@@ -244,14 +244,14 @@ func (e *Election) admit(shard int) (may, takes bool) {
 }
 
 // settle notes the result of a write of a shard's Lease.
-func (e *Election) settle(shard int, takes bool, began time.Time, err error) {
+func (e *Election) settle(shard int, takes bool, start time.Time, err error) {
 	e.mu.Lock()
 	g := &e.grants[shard]
 	if takes {
 		e.pending--
 	}
 	if err == nil {
-		g.renewed = began
+		g.renewed = start
 		g.held = g.held || takes
 	}
 	e.mu.Unlock()

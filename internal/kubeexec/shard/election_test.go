@@ -109,7 +109,7 @@ func TestElectionPassive(t *testing.T) {
 	})
 }
 
-// A replica that cannot reach the API server stops before another begins, and reads again when it can.
+// A replica that cannot reach the API server stops before another starts, and reads again when it can.
 func TestElectionPartition(t *testing.T) {
 	for name, fail := range map[string]shardtest.Trouble{
 		"refused": {Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)},
@@ -159,9 +159,9 @@ func TestElectionEnd(t *testing.T) {
 		g.watch(10 * time.Second)
 		p.client.Set(shardtest.Trouble{Hang: true})
 		time.Sleep(time.Second)
-		began := time.Now()
+		start := time.Now()
 		g.end()
-		assert.LessOrEqual(t, time.Since(began), CloseWait+100*time.Millisecond)
+		assert.LessOrEqual(t, time.Since(start), CloseWait+100*time.Millisecond)
 		close(p.lost)
 		var lost []int
 		for shard := range p.lost {

@@ -63,7 +63,7 @@ func (l *lock) name() string {
 func (l *lock) Get(context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
 	b := l.election.listed()
 	switch {
-	case l.wrote != nil && (b == nil || b.began < l.written):
+	case l.wrote != nil && (b == nil || b.start < l.written):
 		l.current = l.wrote
 	case b == nil:
 		return nil, nil, errors.New("the Leases could not be listed")
@@ -115,11 +115,11 @@ func (l *lock) write(ctx context.Context, do func(context.Context) (*coordinatio
 	if !may {
 		return errPart
 	}
-	began := l.election.now()
+	start := l.election.now()
 	ctx, cancel := l.election.call(ctx)
 	defer cancel()
 	lease, err := do(ctx)
-	l.election.settle(l.shard, takes, began, err)
+	l.election.settle(l.shard, takes, start, err)
 	return l.note(lease, err)
 }
 

@@ -69,7 +69,7 @@ func NewIdentity(host string) string {
 
 // leaseList is the result of a list.
 type leaseList struct {
-	began  int // sequence number of the beginning of the list
+	start  int // sequence number of the beginning of the list
 	leases map[string]*coordinationv1.Lease
 }
 
@@ -160,7 +160,7 @@ func (e *Election) next() int {
 func (e *Election) list(ctx context.Context) (*leaseList, error) {
 	ctx, cancel := e.call(ctx)
 	defer cancel()
-	b := &leaseList{began: e.next(), leases: make(map[string]*coordinationv1.Lease)}
+	b := &leaseList{start: e.next(), leases: make(map[string]*coordinationv1.Lease)}
 	list, err := e.options.Leases.List(ctx, metav1.ListOptions{
 		LabelSelector: labelElection + "=" + e.options.labels("")[labelElection], Limit: maxListed,
 	})

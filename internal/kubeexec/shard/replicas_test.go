@@ -56,7 +56,7 @@ func TestNewIdentity(t *testing.T) {
 	assert.Regexp(t, `^otel-7d9c-[0-9a-f]{8}$`, NewIdentity("otel-7d9c"))
 }
 
-// A dead replica's Lease is deleted, but not that of a replica that came back, nor one of another election.
+// A dead replica's Lease is deleted, but not the Lease of a replica that came back, nor a Lease of another election.
 func TestBury(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 2)

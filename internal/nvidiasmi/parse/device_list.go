@@ -28,7 +28,7 @@ type ListedMIGDevice struct {
 const uuidLabel = "(UUID: "
 
 // DeviceList reads the output of nvidia-smi -L. No other command prints the UUIDs of MIG devices, and the indices of the GPUs
-// where some are lost.
+// if some are lost.
 //
 //	GPU 0: NVIDIA H200 (UUID: GPU-…)
 //	  MIG 1c.3g.71gb  Device  0: (UUID: MIG-…)

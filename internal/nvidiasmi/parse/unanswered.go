@@ -17,11 +17,11 @@ var noReadings = []string{
 	"brand", "architecture", "board_part_number", "inforom.img", "virtualization_mode", "persistence_mode", "license_status",
 }
 
-// leastRefused is how many readings must be refused for a GPU to be taken for unreachable.
-const leastRefused = 2
+// minRefused is how many readings must be refused for a GPU to be taken for unreachable.
+const minRefused = 2
 
-// leastAbsent is how many readings must be absent, the size of the memory among them, for a GPU to be taken for silent.
-const leastAbsent = 4
+// minAbsent is how many readings must be absent, the size of the memory among them, for a GPU to be taken for silent.
+const minAbsent = 4
 
 // unanswered returns the error that the tool printed instead of every reading of a GPU. It returns "" if there is a reading, or too few
 // were queried to decide.
@@ -37,7 +37,7 @@ func unanswered(g *GPU) string {
 			refused++
 		}
 	}
-	if refused < leastRefused || hasReading(&g.Device) {
+	if refused < minRefused || hasReading(&g.Device) {
 		return ""
 	}
 	for i := range g.MIGDevices {

@@ -20,7 +20,7 @@ func micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
 // later was measured before the clock was set back. Times since boot are always earlier.
 func horizon(now time.Time) uint64 { return max(earliestEpoch, micros(now.Add(clockTolerance))) }
 
-// windowStart is the time from which samples are taken where none were seen before, in microseconds by the clock that now is of.
+// windowStart is the time from which samples are taken if no samples were seen before, in microseconds by the clock that now is of.
 func windowStart(now uint64, window time.Duration) uint64 {
 	if window <= 0 || window > firstWindow {
 		window = firstWindow

@@ -17,7 +17,7 @@ type Config struct {
 	Want gpu.Group
 	// Interval is the time between two reads; 0: not known.
 	Interval time.Duration
-	// PCIeSampling adds PCIe traffic up where the driver's counters cannot be used.
+	// PCIeSampling adds PCIe traffic up if the driver's counters cannot be used.
 	PCIeSampling bool
 	// Now is the machine's clock.
 	Now func() time.Time

@@ -52,7 +52,7 @@ func (d *device) number64(f *library.Function, call func(library.Device) (uint64
 	return d.value(f, number64(call))
 }
 
-// valueCall calls a function. It reports false where the answer is NVML's mark for no value.
+// valueCall calls a function. It returns false if the answer is NVML's mark for no value.
 type valueCall func(library.Device) (library.Value, bool, library.Return)
 
 func (d *device) value(f *library.Function, call valueCall) (library.Value, bool) {

@@ -3,9 +3,9 @@
 
 // Package device reads one NVIDIA GPU and its MIG instances through NVML.
 //
-// A GPU is found again by its UUID whatever happens to the driver: it remembers what it is, what it can be asked, and up to where its
-// samples were read. quantities.go is the table of the numbers that a field of nvmlDeviceGetFieldValues or one function returns, each with its
-// group, its unit and its place in gpu.Device: adding one takes a row there. What depends on more than one number has a file of its own.
+// A GPU is found again by its UUID even if the driver is replaced: it remembers its identity, the supported queries, and the time up to which
+// its samples were read. quantities.go is the table of the numbers that a field of nvmlDeviceGetFieldValues or one function returns, each with its
+// group, its unit and its place in gpu.Device: adding one takes a row there. A quantity that depends on more than one number has a file of its own.
 // readers.go lists what a read of a GPU consists of.
 //
 // A GPU is read by one goroutine at a time, and that goroutine may stay in a call forever. Methods that others may call meanwhile are documented so.

@@ -13,7 +13,8 @@ import (
 // sramStatus needs driver 545 and Ampere or later, and root (nvml.h: "Requires root/admin permissions").
 var sramStatus = library.NewFunction("SRAM errors", "nvmlDeviceGetSramEccErrorStatus")
 
-// memoryErrors are the errors since the driver was loaded by memory and kind: the field that has them, and the function for what has none.
+// memoryErrors are the errors since the driver was loaded by memory and kind: the field that has them, and the function if there is no
+// field.
 var memoryErrors = [...]struct {
 	memory   gpu.MemoryType
 	err      gpu.ErrorType
@@ -32,7 +33,7 @@ func newMemoryErrors() *library.Function {
 	return library.NewFunction("ECC errors by memory", "nvmlDeviceGetMemoryErrorCounter")
 }
 
-// readECCMemory reads the errors of SRAM apart from those of DRAM, whether SRAM has had more than NVIDIA allows, and where the errors were.
+// readECCMemory reads the errors of SRAM and of DRAM, whether SRAM has had more than NVIDIA allows, and the places of the errors.
 func readECCMemory(dev *device, d *gpu.Device) {
 	if mode, ok := dev.fields.get(fieldECCMode); ok && mode.Unsigned == 0 {
 		return
@@ -63,7 +64,7 @@ func readSRAMStatus(dev *device) (status library.SRAMErrors, ok bool) {
 	return status, dev.OK(sramStatus, code)
 }
 
-// readMemoryErrors reads those of DRAM, and those of SRAM where the device has no status of it.
+// readMemoryErrors reads the errors of DRAM, and of SRAM if the device has no SRAM status.
 func readMemoryErrors(dev *device, d *gpu.Device, sram bool) {
 	for i := range memoryErrors {
 		e := &memoryErrors[i]
@@ -111,7 +112,7 @@ var lifetimeErrors = [...]struct {
 	location gpu.ErrorLocation
 	err      gpu.ErrorType
 	field    field
-	function *library.Function // nil if there is none
+	function *library.Function // may be nil
 	kind     library.ErrorType
 }{
 	{gpu.LocationDRAM, gpu.ErrorCorrected, fieldLifetimeDRAMCorrected, newLocationErrors(), library.ErrorCorrected},

@@ -23,10 +23,10 @@ var fabricCalls = [...]struct {
 	{library.NewFunction("NVLink fabric", "nvmlDeviceGetGpuFabricInfo"), library.Device.FabricInfo1},
 }
 
-// fabricStates are the values of nvmlGpuFabricState_t from 1 on. 0 is that of a GPU without a fabric.
+// fabricStates are the values of nvmlGpuFabricState_t from 1 on. 0 is the value of a GPU without a fabric.
 var fabricStates = [...]gpu.FabricState{1: gpu.FabricNotStarted, 2: gpu.FabricInProgress, 3: gpu.FabricCompleted}
 
-// readFabric reads how the GPU is registered with the NVLink fabric. A GPU without one is asked ever less often.
+// readFabric reads how the GPU is registered with the NVLink fabric. A GPU without one is queried less and less often.
 func readFabric(dev *device, d *gpu.Device) {
 	for i := range fabricCalls {
 		f := fabricCalls[i].function
@@ -67,8 +67,8 @@ func setFabric(d *gpu.Device, info *library.FabricInfo) {
 	d.Fabric.Conditions = fabricConditions(info.HealthMask, info.HealthSummary)
 }
 
-// fabricIdentity asks once for the place in the fabric, for hw.gpu.board.info where nothing else of the fabric is wanted. A GPU that has not registered
-// yet is asked again.
+// fabricIdentity queries the place in the fabric once, for hw.gpu.board.info if nothing else of the fabric is wanted. A GPU that has not
+// registered yet is queried again.
 func fabricIdentity(dev *device, into *Identity) library.Code {
 	code := library.FunctionNotFound
 	for i := range fabricCalls {

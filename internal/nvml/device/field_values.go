@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// fieldValue is one field of one device: where to find it, whether to ask for it, and its value.
+// fieldValue is one field of one device: its number, whether to read it, and its value.
 type fieldValue struct {
 	what       string
 	candidates []fieldID
@@ -21,7 +21,7 @@ type fieldValue struct {
 	unless     int  // the field that makes this one useless if it is supported; -1: none
 	wanted     bool // a metric needs it
 	refused    bool // no candidate is supported
-	constant   bool // it is asked until it was answered
+	constant   bool // it is read until it was answered
 	seldom     bool // and then again when kept values are renewed
 	retry      library.Retry
 	ambiguous  ambiguous
@@ -43,7 +43,7 @@ type fieldValues struct {
 	want   gpu.Group
 	fields []fieldValue // one for each of quantityRows, then the quantities of links
 	links  int
-	// firstLink is where in fields a quantity of links begins; 0: it is not wanted.
+	// firstLink is the start of a quantity of links in fields; 0 if it is not wanted.
 	firstLink [numLinkFields]int
 	noRows    bool // the architecture retires pages instead of remapping rows
 }
@@ -80,7 +80,7 @@ func (s *fieldValues) begin(renewed bool) {
 	}
 }
 
-// request returns the fields to ask for that were not asked for in this read.
+// request returns the fields that were not read in this read yet.
 func (s *fieldValues) request() (fields []int) {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -96,7 +96,7 @@ func (s *fieldValues) useful(f *fieldValue) bool {
 	return f.unless < 0 || s.fields[f.unless].refused || s.fields[f.unless].zero
 }
 
-// dropRows has no remapped rows asked for.
+// dropRows disables the remapped-row fields.
 func (s *fieldValues) dropRows() {
 	s.noRows = true
 	for f := fieldRemappedCorrected; f <= fieldRemappedFailure; f++ {
@@ -113,7 +113,7 @@ func (s *fieldValues) id(i int) fieldID {
 func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 	f := &s.fields[i]
 	if code.Answer() == library.Unsupported && f.used+1 < len(f.candidates) {
-		f.used++ // and asked again in this read
+		f.used++ // and read again in this read
 		return
 	}
 	f.asked = true
@@ -133,8 +133,8 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 
 var getFieldValues = library.NewFunction("fields", "nvmlDeviceGetFieldValues")
 
-// addLinks adds the fields of each link that are needed once the number of links is known. Bytes and errors are where single links are
-// wanted, or the device has no total of something. A GPU with 18 links has 180 of these.
+// addLinks adds the fields of each link that are needed once the number of links is known. It adds bytes and errors if single links are
+// wanted, or if the device lacks a total. A GPU with 18 links has 180 of these.
 func (s *fieldValues) addLinks() {
 	n, ok := s.get(fieldLinkCount)
 	if !ok || n.Unsigned == 0 {
@@ -174,8 +174,8 @@ func (s *fieldValues) lacksTotal() bool {
 	})
 }
 
-// totalOr returns a total, which was read as n, or the sum over the links where the device has no total. Some drivers leave a total at 0
-// while the links count: the sum replaces it then, and goes on doing so, for a total that begins to count later is smaller.
+// totalOr returns a total, which was read as n, or the sum over the links if the device has no total. Some drivers leave a total at 0 while
+// the links count: the sum replaces it then, and goes on doing so, because a total that starts to count later is smaller.
 func (s *fieldValues) totalOr(total field, n int64, ok bool, links func() (int64, bool)) (int64, bool) {
 	f := &s.fields[total]
 	switch {
@@ -226,7 +226,7 @@ func (s *fieldValues) linkCount(link int, f linkField) (int64, bool) {
 	return n, ok && v.ok
 }
 
-// sum adds a quantity up over the links. The sum is known where every link that has the quantity answered.
+// sum adds a quantity up over the links. The sum is known if every link that has the quantity answered.
 func (s *fieldValues) sum(f linkField) (sum int64, ok bool) {
 	for link := range s.links {
 		if s.link(link, f).refused {

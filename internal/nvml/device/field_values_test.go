@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// The sum over the links is known where every link that has the quantity answered: one too small would look like a reset.
+// The sum over the links is known if every link that has the quantity answered: a sum that is too small would look like a reset.
 func TestSumOverLinks(t *testing.T) {
 	answered := func(n uint64) fieldValue {
 		return fieldValue{ok: true, value: library.Value{Unsigned: n, Real: float64(n), Whole: true}}

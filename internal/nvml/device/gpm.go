@@ -45,13 +45,13 @@ var gpmPCIe = [...]uint32{20, 21}
 // maxPCIeRate is a rate in MiB/s that no link has.
 const maxPCIeRate = 1 << 20
 
-// gpm reads the GPU performance monitoring: it samples the counters of the compute engine, and has the driver compute fractions from this
-// sample and that of the last read.
+// gpm reads the GPU performance monitoring: it samples the counters of the compute engine, and lets the driver compute fractions from this
+// sample and the sample of the last read.
 type gpm struct {
 	earlier, later library.GPMSample
 	taken          time.Time     // the earlier one; zero: none
 	span           time.Duration // between the samples that were compared in this read; 0: none were
-	metrics        []gpmMetric   // of this read: gpmPipes, then gpmPCIe where it is wanted
+	metrics        []gpmMetric   // of this read: gpmPipes, then gpmPCIe if it is wanted
 	supported      gpu.Opt[bool]
 }
 

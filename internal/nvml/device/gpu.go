@@ -65,7 +65,7 @@ func (g *GPU) Instances() []*Identity {
 // CountersRestarted notes that the driver's counters have started again, because the GPU was away.
 func (g *GPU) CountersRestarted() { g.restarted.Store(true) }
 
-// TakeNewEpoch reports whether counters of the last read do not continue those of the reads before.
+// TakeNewEpoch reports whether counters of the last read do not continue the counters of the reads before.
 func (g *GPU) TakeNewEpoch() bool {
 	was := g.newEpoch
 	g.newEpoch = false
@@ -87,8 +87,8 @@ func (g *GPU) SampleRing() time.Duration {
 	return time.Duration(g.quantities.utilization.ring) * time.Microsecond
 }
 
-// Open takes the GPU's handle in a session, and asks what the GPU is where that is not known or the driver is another one. The GPU keeps the
-// index under which it was first seen. driver is the driver's version; empty: not known yet.
+// Open takes the GPU's handle in a session, and queries the identity of the GPU if it is unknown or the driver is another one. The GPU
+// keeps the index under which it was first seen. driver is the driver's version; empty if it is not known yet.
 func (g *GPU) Open(handle library.Device, index int, driver string) library.Code {
 	g.handle, g.Fatal = handle, library.OK
 	g.kept.drop()
@@ -106,7 +106,7 @@ func (g *GPU) Open(handle library.Device, index int, driver string) library.Code
 	return code
 }
 
-// HandleUUID returns the UUID of the GPU that the handle is of now: whoever lends GPUs may have exchanged it.
+// HandleUUID returns the UUID of the current GPU of the handle: a hypervisor may have replaced the GPU.
 func (g *GPU) HandleUUID() (string, library.Code) { return g.handle.UUID() }
 
 // Close gives back what the GPU holds of a session.
@@ -254,7 +254,7 @@ func (g *GPU) readPartitions() {
 	if g.partitions.list(&g.device, g.identity.Load()) {
 		// What the GPU can report depends on which instances exist. What keeps us from seeing them stays: it was met on the way.
 		g.Reset(migMode, migMax, library.MIGHandle)
-		g.unlearn()
+		g.reset()
 	}
 }
 
@@ -272,15 +272,15 @@ func (g *GPU) restart() {
 func (g *GPU) forget() {
 	g.partitions.retries = [maxInstances]library.Retry{}
 	g.Reset()
-	g.unlearn()
+	g.reset()
 }
 
-func (g *GPU) unlearn() {
+func (g *GPU) reset() {
 	g.fields = newFieldValues(&g.Calls, g.cfg.Want, g.identity.Load().Info.DriverVersion)
 	g.constants = map[*library.Function]library.Value{}
 	g.kept.drop()
 	g.partitions.limit = gpu.Opt[int]{}
-	g.quantities.unlearn()
+	g.quantities.reset()
 }
 
 // identify asks what the GPU is. What is not known immediately is as it was.
@@ -297,7 +297,7 @@ func (g *GPU) identify(index int, driver string) library.Code {
 	}
 	g.ask(&identity)
 	if g.Fatal == library.OK {
-		g.become(&identity)
+		g.setIdentity(&identity)
 		g.fields = newFieldValues(&g.Calls, g.cfg.Want, identity.Info.DriverVersion)
 	}
 	return g.Fatal
@@ -309,7 +309,7 @@ func (g *GPU) identifyFurther() {
 		return
 	}
 	if identity := *g.identity.Load(); g.ask(&identity) {
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
@@ -326,11 +326,11 @@ func (g *GPU) rememberFabric(read *gpu.Info) {
 	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
 		identity := *was
 		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
-func (g *GPU) become(identity *Identity) {
+func (g *GPU) setIdentity(identity *Identity) {
 	g.identity.Store(identity)
 	g.partitions.inherit(identity)
 }

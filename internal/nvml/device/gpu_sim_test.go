@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
-// epoch is the driver's time at which a scenario with manual time begins.
+// epoch is the driver's time at which a scenario with manual time starts.
 var epoch = time.Unix(1_700_000_000, 0)
 
 // simulation is the first GPU of a scenario, and the clock.
@@ -95,7 +95,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// The fields of single links are not even kept where they are not wanted.
+// The fields of single links are not even kept if they are not wanted.
 func TestNoFieldsOfLinks(t *testing.T) {
 	const totals = gpu.GroupAll &^ gpu.GroupInterconnectLinks &^ gpu.GroupInterconnectErrors &^ gpu.GroupInterconnectState &^
 		gpu.GroupInterconnectSpeed &^ gpu.GroupInterconnectBitErrors

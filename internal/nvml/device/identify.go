@@ -12,13 +12,13 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// identityQuery is a call that is made to know what a device is, besides its UUID. What the function sets is taken only where it succeeded.
+// identityQuery is a call for the identity of a device, other than its UUID. The value that the function sets counts only if it succeeded.
 type identityQuery struct {
 	function *library.Function
 	call     func(dev *device, into *Identity) library.Code
 }
 
-// deviceName is asked of a GPU, whose name is its model, and of an instance, whose name ends in its profile.
+// deviceName is the query of the name of a GPU, which is its model, and of an instance, which ends in its profile.
 var deviceName = library.NewFunction("model", "nvmlDeviceGetName")
 
 var gpuQueries = [...]identityQuery{
@@ -117,7 +117,7 @@ var instanceQueries = [...]identityQuery{
 	}},
 }
 
-// identification is what has yet to be asked to know what a device is.
+// identification is the set of outstanding queries of the identity of a device.
 type identification struct {
 	queries []identityQuery
 	open    map[*library.Function]bool
@@ -131,8 +131,8 @@ func (i *identification) restart() {
 	}
 }
 
-// run asks what is not known yet, and reports whether something new is. What the device refuses is not asked again. What failed or has no
-// value yet is asked again ever less often.
+// run makes the outstanding queries, and reports whether there is something new. A query that the device refuses is not repeated. A query
+// that failed or has no value yet is repeated less and less often.
 func (i *identification) run(dev *device, into *Identity) (changed bool) {
 	for _, q := range i.queries {
 		f := q.function

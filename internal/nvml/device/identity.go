@@ -28,8 +28,8 @@ func (i *Identity) Device() gpu.Device {
 
 // place sets a MIG instance's id and its name, which is its place on the GPU: nvidia0/gi3/ci0.
 //
-// The id is the instance's UUID. Before driver 470 the UUID consisted of the GPU's and the place on it, as
-// MIG-GPU-<uuid>/<gpu instance>/<compute instance>; without the prefix that is what hw.id is where no UUID is known.
+// The id is the instance's UUID. Before driver 470 the UUID consisted of the GPU's and the place on it, as MIG-GPU-<uuid>/<gpu
+// instance>/<compute instance>; without the prefix that is hw.id if the UUID is unknown.
 func (i *Identity) place(uuid string, parent *Identity) {
 	gi, known := i.GPUInstance.Get()
 	ci, knownToo := i.ComputeInstance.Get()

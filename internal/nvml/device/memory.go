@@ -20,8 +20,8 @@ var (
 // readMemory reads the memory of a GPU or an instance in bytes.
 //
 // A driver before 510 does not distinguish what it reserves from what is allocated: usage is both. NOT_SUPPORTED is the answer of GPUs that
-// work in the system's memory, such as GB10. That memory is not theirs, so they have none, and the older function is not asked for it. A total of
-// 0 is no value, and then its usage is none either.
+// use the system's memory, such as GB10. That memory is not theirs, so they have no memory, and the older function is not called for them.
+// A total of 0 is not a value, and then its usage is not a value either.
 func readMemory(dev *device, d *gpu.Device) {
 	if dev.Can(memoryInfoV2) {
 		m, ret := dev.handle.GetMemoryInfo_v2()
@@ -50,7 +50,7 @@ func readProtectedMemory(dev *device, d *gpu.Device) {
 	}
 }
 
-// readBAR1 reads the window for accesses over PCI Express, in bytes. A GPU in the system's memory has none.
+// readBAR1 reads the window for accesses over PCI Express, in bytes. A GPU in the system's memory has no such window.
 func readBAR1(dev *device, d *gpu.Device) {
 	if !dev.Can(bar1Memory) {
 		return

@@ -25,13 +25,13 @@ const maxInstances = 64
 
 // partitions finds out whether MIG is on, and which instances there are.
 //
-// What cannot be found out stays as it is known, for a failure is not a change: without its instances the GPU would seem to run their
-// processes, and whoever was given an instance would be without one.
+// Values that cannot be read stay as they are known, because a failure is not a change: without its instances the GPU would seem to run
+// their processes, and the holder of an instance would be without one.
 type partitions struct {
 	modeRead   bool // the mode was found out, not assumed
 	limit      gpu.Opt[int]
 	instances  []*instance
-	identities atomic.Pointer[[]*Identity] // of the instances, for whoever asks while the GPU is read
+	identities atomic.Pointer[[]*Identity] // of the instances, for callers during a read of the GPU
 	retries    [maxInstances]library.Retry // of the indexes; each has its own, so that none hides the instances behind it
 }
 
@@ -64,7 +64,7 @@ func (p *partitions) enabled(dev *device) bool {
 	return dev.mig
 }
 
-// anyInstance reports whether there is an instance, which shows that MIG is on where nothing else does.
+// anyInstance reports whether there is an instance, which shows that MIG is on if nothing else does.
 func (p *partitions) anyInstance(dev *device) bool {
 	for i := range p.indexes(dev) {
 		if !dev.Can(library.MIGHandle) {
@@ -124,7 +124,7 @@ func (p *partitions) list(dev *device, parent *Identity) (changed bool) {
 	return true
 }
 
-// at returns the instance of an index: nil where there is none, or where it cannot be had.
+// at returns the instance of an index: nil if it does not exist or cannot be read.
 func (p *partitions) at(dev *device, parent *Identity, index int) *instance {
 	retry := &p.retries[index]
 	if !retry.Begin() {
@@ -143,7 +143,7 @@ func (p *partitions) at(dev *device, parent *Identity, index int) *instance {
 		return p.instance(dev, parent, handle, uuid, index)
 	case answer == library.DeviceGone || answer == library.DriverGone:
 		dev.Fatal = code
-	case code == library.NotFound || code == library.InvalidArgument: // there is none, or not any more
+	case code == library.NotFound || code == library.InvalidArgument: // no instance, or not any more
 		*retry = library.Retry{}
 	case answer == library.Unsupported:
 		*retry = library.Retry{}
@@ -194,7 +194,7 @@ func markAlone(instances []*instance) {
 	}
 }
 
-// keep lets go of the instances that are not among those that stay.
+// keep releases the instances that are not among the given ones.
 func (p *partitions) keep(stay []*instance) {
 	for _, old := range p.instances {
 		if !slices.Contains(stay, old) {

@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// readNVLink reads what went over NVLink, in bytes, and its errors: over all links, and over each where single links are wanted.
+// readNVLink reads what went over NVLink, in bytes, and its errors: over all links, and over each if single links are wanted.
 func readNVLink(dev *device, d *gpu.Device) {
 	f, want := dev.fields, dev.cfg.Want
 	d.Interconnect.Type = gpu.NVLink
@@ -45,7 +45,7 @@ func linksTotal(f *fieldValues, total field, kib, plain linkField) gpu.Counter[i
 	}))
 }
 
-// linkErrors are the kinds of NVLink errors: totals, where there are any, else sums over the links.
+// linkErrors are the kinds of NVLink errors: totals, if the device has them, else sums over the links.
 var linkErrors = [...]struct {
 	kind   gpu.LinkErrorType
 	totals []field

@@ -46,16 +46,16 @@ const (
 // maxLinks bounds how many links a device may report.
 const maxLinks = 64
 
-// linkSpec is where to find a quantity of a link: fields whose scope is the link, or on older drivers a field for each link, links 0 to 5
+// linkSpec says how to read a quantity of a link: fields whose scope is the link, or on older drivers a field for each link, links 0 to 5
 // in one row of numbers and 6 to 11 in another.
 type linkSpec struct {
 	what    string
-	group   gpu.Group // that needs it; 0: wanted with single links, and where the device has no total
+	group   gpu.Group // that needs it; 0 if wanted with single links, and if the device has no total
 	scoped  []uint32
 	rows    [2]uint32
 	instead bool      // of another quantity:
-	of      linkField // useless where this one is supported
-	total   field     // useless where this total is supported and single links are not wanted
+	of      linkField // useless if this one is supported
+	total   field     // useless if this total is supported and single links are not wanted
 }
 
 // linkErrorGroups are the groups that need the errors for which NVLink 5 has no totals.

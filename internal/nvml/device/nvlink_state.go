@@ -21,7 +21,7 @@ func readLinkState(dev *device, number int, l *gpu.Link) {
 	if dev.cfg.Want.Has(gpu.GroupInterconnectState) {
 		l.Up = linkUp(dev, number)
 	}
-	if speed, ok := f.linkCount(number, linkSpeed); ok && speed > 0 { // MB/s in one direction; a link that is down has none
+	if speed, ok := f.linkCount(number, linkSpeed); ok && speed > 0 { // MB/s in one direction; absent for a link that is down
 		l.Bandwidth = gpu.Some(float64(speed) * perMega)
 	}
 	for kind, quantity := range [gpu.NumBitErrorTypes]linkField{

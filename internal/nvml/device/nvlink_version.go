@@ -15,7 +15,7 @@ const (
 // nvlinkVersions are the values of nvmlNvlinkVersion_t.
 var nvlinkVersions = [...]string{1: "1.0", 2: "2.0", 3: "2.2", 4: "3.0", 5: "3.1", 6: "4.0", 7: "5.0", 8: "6.0"}
 
-// nvlinkVersion asks for the version of all links in one call, and takes the first: one that is down may have none.
+// nvlinkVersion queries the version of all links in one call, and takes the first: a link that is down may have no version.
 func nvlinkVersion(dev *device, into *Identity) library.Code {
 	request := make([]library.FieldValue, nvlinkMaxLinks)
 	for link := range request {

@@ -15,7 +15,7 @@ import (
 
 var pcieThroughput = library.NewFunction("PCIe throughput", "nvmlDeviceGetPcieThroughput")
 
-// pcieTraffic is what went over the link to the host, added up by us where the driver's counters cannot be used.
+// pcieTraffic is what went over the link to the host, added up by us if the driver's counters cannot be used.
 type pcieTraffic struct {
 	gpm *gpm
 
@@ -33,8 +33,8 @@ func (t *pcieTraffic) restart() {
 // read reads what went over the link to the host, in bytes.
 //
 // The kernel's driver has 32 bits for each of the counters (pexCounters of NV2080_CTRL_BUS_GET_PEX_UTIL_COUNTERS_PARAMS), which a busy link
-// fills several times a second. How often between two reads is not known, so they are used only where one of them was seen to have
-// more.
+// fills several times a second. The number of wraps between two reads is unknown, so they are used only if one of them was seen to
+// have more bits.
 func (t *pcieTraffic) read(dev *device, d *gpu.Device) {
 	sent, haveSent := dev.fields.get(fieldPCIeTransmitted)
 	received, haveReceived := dev.fields.get(fieldPCIeReceived)
@@ -55,7 +55,7 @@ func (t *pcieTraffic) read(dev *device, d *gpu.Device) {
 	}
 }
 
-// sampled reports whether we add the traffic up, because the user asked for it and the driver does not. Once begun, it stays so.
+// sampled reports whether we add the traffic up, because the user enabled it and the driver does not. Once started, it stays so.
 func (t *pcieTraffic) sampled(cfg *Config) bool {
 	return cfg.PCIeSampling && cfg.Want.Has(gpu.GroupPCIeIO) && (!t.wide || !t.since.IsZero())
 }

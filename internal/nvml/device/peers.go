@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// Peers are the handles of the GPUs that answered their last read. A GPU asks what it can do with these and no others: a call that concerns a GPU
-// that hangs would hang as well. One that begins to hang can do so once.
+// Peers are the handles of the GPUs that answered their last read. A GPU queries what it can do with these and no others: a call that
+// concerns a GPU that hangs would hang too. A GPU that starts to hang can delay one such call.
 type Peers struct {
 	mu  sync.Mutex
 	all []peer // in the order of their IDs
@@ -71,7 +71,7 @@ var peerCapabilities = [gpu.NumPeerCapabilities]struct {
 
 func newPeerStatus() *library.Function { return library.NewFunction("peers", "nvmlDeviceGetP2PStatus") }
 
-// readPeers reads what the GPU can do with each other one. One that was lost meanwhile is no peer, and no reason to end the read.
+// readPeers reads what the GPU can do with each other one. One that was lost meanwhile is not a peer, and not a reason to end the read.
 func (g *GPU) readPeers(d *gpu.Device) {
 	for _, other := range g.cfg.Peers.others(g.uuid, g.at) {
 		p := gpu.Peer{ID: other.id}

@@ -20,7 +20,7 @@ type processSamples struct {
 	usage processUtilization
 }
 
-// restart forgets where the driver's clock stood.
+// restart forgets the time of the driver's clock.
 func (p *processSamples) restart() { p.usage = processUtilization{} }
 
 // fetch reads the samples that the driver took since the last fetch. clock is the driver's time by the samples of the engines; 0: not known.
@@ -62,7 +62,7 @@ func newestOf(samples []library.ProcessSample) (newest uint64) {
 	return newest
 }
 
-// set sets what each process used since the last read, where that is known, and begins the next window.
+// set sets what each process used since the last read, if that is known, and starts the next window.
 func (p *processSamples) set(dev *device, clock uint64, processes []gpu.Process) {
 	u := &p.usage
 	u.clock, u.now = clock, dev.at

@@ -20,7 +20,7 @@ type processUtilization struct {
 	byPID  map[uint32]*processSum
 	calls  uint64 // of the driver since the last read
 	last   uint64 // time of the newest sample seen
-	from   uint64 // where the present window begins: the driver's time at the read before
+	from   uint64 // the start of the current window: the driver's time at the read before
 	clock  uint64 // the driver's time by the samples of engines, so that a window may end after its last sample
 	period uint64 // between two samples of one process in one answer; 0: an answer has one of each
 	ended  time.Time
@@ -49,8 +49,8 @@ func (u *processUtilization) start(now uint64, window time.Duration) {
 	u.from = u.last
 }
 
-// startAt is start where only a sample shows the driver's clock. Before the first read the sample may be old, which is visible only where
-// that clock is the machine's. Later it is no older than the last read.
+// startAt is start if only a sample shows the driver's clock. Before the first read the sample may be old, which is visible only if that
+// clock is the machine's. Later it is no older than the last read.
 func (u *processUtilization) startAt(newest uint64, now time.Time, window time.Duration) {
 	if u.ended.IsZero() && (newest < earliestEpoch || newest < windowStart(micros(now), window)) {
 		u.last, u.from = newest, newest
@@ -59,7 +59,7 @@ func (u *processUtilization) startAt(newest uint64, now time.Time, window time.D
 	u.start(newest, window)
 }
 
-// restart begins again on a clock that was set back. Otherwise no sample would be newer than the newest seen until the clock is there
+// restart starts again on a clock that was set back. Otherwise no sample would be newer than the newest seen until the clock is there
 // again, and every process would seem idle.
 func (u *processUtilization) restart(now time.Time, window time.Duration) {
 	*u = processUtilization{ended: u.ended, broken: true}

@@ -55,7 +55,7 @@ func (p *processes) read(dev *device) (all bool) {
 	return all
 }
 
-// of returns the processes as those of a device.
+// of returns the processes as processes of a device.
 func (p *processes) of(id string) []gpu.Process {
 	all := p.merged.all
 	for i := range all {

@@ -25,7 +25,7 @@ type quantity struct {
 	// retires: it is a count of retired pages, which is useless if the device remaps rows.
 	retires bool
 
-	// symbol names the function that reads it if the device has none of the fields, and call calls it.
+	// symbol names the function that reads it if the device does not have the fields, and call calls it.
 	symbol string
 	call   valueCall
 
@@ -311,7 +311,7 @@ func newQuantityRows() []quantity {
 			fields: []fieldID{{gonvml.FI_DEV_POWER_AVERAGE, gonvml.POWER_SCOPE_MEMORY}, {gonvml.FI_DEV_POWER_INSTANT, gonvml.POWER_SCOPE_MEMORY}},
 			set:    to(watts, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Power.Memory }),
 		},
-		// The limit in force, whoever set it.
+		// The limit in force, whether a user or the driver set it.
 		{
 			group: gpu.GroupPowerLimit, what: "power limit",
 			fields: []fieldID{{gonvml.FI_DEV_POWER_CURRENT_LIMIT, 0}},

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A link's quantities are asked for by its scope, or on older drivers by a number of its own: 0 to 5 in one row, 6 to 11 in
-// another, and further links have none.
+// A link's quantities are read by its scope, or on older drivers by a number of its own: 0 to 5 in one row, 6 to 11 in another, and further
+// links have no number.
 func TestLinkFieldNumbers(t *testing.T) {
 	for f, want := range [numLinkFields]map[int][]fieldID{
 		linkTransmittedKiB: {17: {{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, 17}}},

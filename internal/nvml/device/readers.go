@@ -24,7 +24,7 @@ type quantities struct {
 	infoROM     infoROM
 }
 
-// common are readings that every board has, besides its memory.
+// common are readings that every board has, in addition to its memory.
 const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
 
 // readings are what a read of a GPU begins with, in order.
@@ -143,13 +143,13 @@ func (q *quantities) fetchSamples(dev *device) {
 	}
 }
 
-// unlearn forgets what was learnt of the GPU under another driver or partitioning.
-func (q *quantities) unlearn() {
+// reset forgets what was learnt of the GPU under another driver or partitioning.
+func (q *quantities) reset() {
 	q.throttle = throttle{}
 	q.gpm.drop()
 }
 
-// restart forgets where the driver's counters and its clock stood.
+// restart forgets the values of the driver's counters and the time of its clock.
 func (q *quantities) restart() {
 	q.pcieTraffic.restart()
 	q.utilization.restart()

@@ -30,7 +30,7 @@ func readRemappedRows(dev *device, d *gpu.Device) {
 }
 
 // remapsRows reports whether GPUs of a compute capability may remap rows: since Ampere (8.0). Before it they retire pages, and some drivers
-// answer 0 rows nevertheless. One whose capability is not known is asked.
+// answer 0 rows nevertheless. A GPU with an unknown capability is queried.
 func remapsRows(capability string) bool {
 	major, _, _ := strings.Cut(capability, ".")
 	n, err := strconv.Atoi(major)

@@ -54,8 +54,8 @@ func readTemperatureLimits(dev *device, d *gpu.Device) {
 	}
 }
 
-// readShutdownMargin sets how many degrees are left until the GPU shuts down. The margin is 0 where the driver slows the GPU down. The GPU
-// shuts down when the margin has fallen to the field's point. For the memory the driver has such a point (field 195) and no margin.
+// readShutdownMargin sets how many degrees are left until the GPU shuts down. The driver slows the GPU down at a margin of 0. The GPU shuts
+// down when the margin has fallen to the field's point. For the memory the driver has such a point (field 195) and no margin.
 func readShutdownMargin(dev *device, d *gpu.Device) {
 	margin, known := d.TemperatureMargin[gpu.LimitDegraded].Get()
 	if point, ok := celsius(dev.fields.get(fieldShutdownTLimit)).Get(); ok && known {

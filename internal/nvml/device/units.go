@@ -36,11 +36,11 @@ func known[T any](v T, ok bool) gpu.Opt[T] {
 	return gpu.Some(v)
 }
 
-// bytes is a number of bytes. The largest numbers mean that NVML has none.
+// bytes is a number of bytes. The largest numbers mean that NVML has no value.
 func bytes(v uint64) gpu.Opt[int64] { return known(library.Bytes(v)) }
 
-// within is a number that is plausible within bounds. Outside of them is what a driver returns instead of a value, or what lies in its
-// memory.
+// within is a number that is plausible within bounds. A value outside of them is what a driver returns instead of a value, or what is in
+// its memory.
 func within(v float64, ok bool, low, high float64) gpu.Opt[float64] {
 	return known(v, ok && v >= low && v <= high)
 }
@@ -51,7 +51,7 @@ func watts(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*per
 // hertz converts megahertz.
 func hertz(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real*perMega, ok, 0, 60e9) }
 
-// hertzLimit converts megahertz of a highest clock. One of 0 is none.
+// hertzLimit converts megahertz of a highest clock. Zero means no limit is reported.
 func hertzLimit(v library.Value, ok bool) gpu.Opt[float64] { return hertz(v, ok && v.Real > 0) }
 
 // celsius is a temperature or a limit. Some drivers return 255 °C and more instead of a value.

@@ -79,7 +79,7 @@ func (u engineUse) of(e engine) bool {
 	return e == engineEncoder && u.encoder || e == engineDecoder && u.decoder
 }
 
-// restart forgets where the driver's clock stood.
+// restart forgets the time of the driver's clock.
 func (u *utilization) restart() { u.means, u.worked = [numEngines]mean{}, [numEngines]bool{} }
 
 // clock is the driver's time as far as its samples show it.

@@ -56,8 +56,8 @@ func (m *mean) idle(samples, until uint64) {
 	m.last = max(m.last, until)
 }
 
-// start leaves out, before the first add, what is older than the window before the newest sample; without a window, nothing. Where the newest
-// is itself older than the window, all are left out: the driver may have stopped when the GPU became idle.
+// start leaves out, before the first add, samples that are older than the window before the newest sample; without a window, nothing. If
+// the newest is itself older than the window, all are left out: the driver may have stopped when the GPU became idle.
 func (m *mean) start(samples []library.Sample, now time.Time, window time.Duration) {
 	var newest uint64
 	for _, s := range samples {

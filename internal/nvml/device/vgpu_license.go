@@ -13,7 +13,7 @@ import (
 // licensableFeatures has only the version whose structure the binding has.
 var licensableFeatures = library.NewFunction("vGPU licence", "nvmlDeviceGetGridLicensableFeatures_v4")
 
-// readVGPULicense reads whether a virtual GPU has its licence. Other GPUs are asked only what they are.
+// readVGPULicense reads whether a virtual GPU has its licence. For other GPUs it only checks that they are not virtual.
 func readVGPULicense(dev *device, d *gpu.Device) {
 	mode, ok := dev.constants[virtualizationMode]
 	if !ok {

@@ -23,7 +23,7 @@ var virtualizationModes = [...]string{"none", "pass_through", "vgpu", "host_vgpu
 // enableStates are the values of nvmlEnableState_t.
 var enableStates = [...]string{"disabled", "enabled"}
 
-// word returns the word for a value; empty for one that has none.
+// word returns the word for a value; empty if there is none.
 func word(words []string, value int64) string {
 	if value < 0 || value >= int64(len(words)) {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The words are those of the numbers of nvml.h.
+// The words match the numbers of nvml.h.
 func TestWords(t *testing.T) {
 	for brand, want := range map[gonvml.BrandType]string{
 		gonvml.BRAND_UNKNOWN: "", gonvml.BRAND_QUADRO: "quadro", gonvml.BRAND_TESLA: "tesla", gonvml.BRAND_NVIDIA_VWS: "nvidia_vws",

@@ -12,7 +12,7 @@ var (
 	supportedEvents = library.NewFunction("events", "nvmlDeviceGetSupportedEventTypes")
 )
 
-// RegisterXIDs has the driver queue the GPU's XIDs in a set of events, nil where there is none yet. It calls registering before the first of
+// RegisterXIDs lets the driver queue the GPU's XIDs in a set of events, nil before it is created. It calls registering before the first of
 // them may come. It reports whether the driver queues them or never will; otherwise it is worth another attempt.
 func (g *GPU) RegisterXIDs(set library.EventSet, registering func(library.BoundDevice)) (settled bool) {
 	if !g.Supported(supportedEvents) || !g.Supported(registerEvents) {

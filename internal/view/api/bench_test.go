@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
-// discard is an answer that nobody reads.
+// discard is an answer without a reader.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header         { return d.header }

@@ -40,7 +40,7 @@ func TestSlowReaders(t *testing.T) {
 			b.header = http.Header{}
 			h.ServeHTTP(&b, httptest.NewRequest(http.MethodGet, "/api/v1/gpu/nodes", nil))
 		})
-		<-slow.writing // the next begins while this one hangs
+		<-slow.writing // the next starts while this one hangs
 	}
 	assert.Equal(t, http.StatusOK, ask(t, h, http.MethodGet, "/api/v1/gpu/nodes").Code)
 	go func() {

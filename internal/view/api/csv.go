@@ -26,7 +26,7 @@ func writeCSV[T any](w http.ResponseWriter, t *table[T], items []T) error {
 	for i, c := range t.columns {
 		row[i] = c.name
 	}
-	_ = out.Write(row) // Flush ends where who asked is gone
+	_ = out.Write(row) // Flush ends if the client is gone
 	for _, entry := range items {
 		for i, c := range t.columns {
 			row[i] = cell(c.value(entry))
@@ -66,7 +66,7 @@ func inert(text string) string {
 	return text
 }
 
-// plain returns what a pointer points to, nil where it points to nothing. Types of text become string.
+// plain returns what a pointer points to, nil for a nil pointer. Types of text become string.
 func plain(value any) any {
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {

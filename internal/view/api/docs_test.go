@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leftOut stands in the documentation for what is left out: as the last entry of a list, as a field of an object, at the end of a line.
+// leftOut represents omitted parts in the documentation: as the last entry of a list, as a field of an object, at the end of a line.
 const leftOut = "…"
 
 // example is a request and its answer in the documentation.
@@ -116,7 +116,7 @@ func documentedStatus(answer any) int {
 	return http.StatusOK
 }
 
-// difference returns where an answer is not what is wanted, empty where it is.
+// difference returns the place at which an answer differs from the wanted one; empty if it does not.
 func difference(where string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:

@@ -28,7 +28,7 @@ func (h *Handler) snapshot(w http.ResponseWriter, r *route.Request) (*view.Snaps
 	return s, true
 }
 
-// agesHold is how long an answer with ages in it, such as that of a last message, stays the same.
+// agesHold is how long an answer with ages in it, such as the age of a last message, stays the same.
 const agesHold = 10 * time.Second
 
 // entityTag is of the generation, the request, and the time to agesHold. It is weak: the exact time in an answer is not part of it.

@@ -89,7 +89,7 @@ type eventsOf struct {
 	severities    []string // the lowest first
 }
 
-// resolve adds the partitions of the GPU that is asked for, which may be named otherwise than by its ID.
+// resolve adds the partitions of the requested GPU, which may be named otherwise than by its ID.
 func (f *eventsOf) resolve(nodes []*view.Node) error {
 	gpu, err := query.GPU(nodes, f.gpus[0])
 	if err != nil {

@@ -29,7 +29,7 @@ func TestEvents(t *testing.T) {
 		"?severity=INFO":              {"e3", "e2", "e1"},
 		"?since=90s":                  {"e3"},
 		"?since=2026-11-22T11:55:00Z": {"e3", "e2"},
-		"?cluster=cpu":                nil, // a cluster without GPUs has no events, and that is no error
+		"?cluster=cpu":                nil, // a cluster without GPUs has no events, and that is not an error
 		"?limit=1":                    {"e3"},
 	} {
 		var uids []string

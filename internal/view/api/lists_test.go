@@ -56,7 +56,7 @@ func TestMetricsFilters(t *testing.T) {
 	}
 }
 
-// The sums of a page are of all pages, and of what was asked for.
+// The sums of a page cover all pages of the request.
 func TestMetricsSummary(t *testing.T) {
 	m := decode[view.Metrics](t, get(t, "/api/v1/gpu/metrics?limit=1"))
 	assert.Equal(t, 9, m.Summary.GPUs)
@@ -131,7 +131,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Names that are not UTF-8, which OTLP forbids and no collector checks, do not let pages begin again and again.
+// Names that are not UTF-8, which OTLP forbids and no collector checks, do not make pages start again and again.
 func TestPagesOfNamesThatAreNoText(t *testing.T) {
 	s := viewtest.Snapshot()
 	for i, n := range s.Nodes {

@@ -22,7 +22,7 @@ func (h *Handler) documentRoutes() []route.Route {
 		Serve: func(w http.ResponseWriter, _ *route.Request) error {
 			w.Header().Set("Content-Type", route.JSON)
 			w.Header().Set("Cache-Control", "no-cache")
-			_, _ = w.Write(document) // who asked may be gone
+			_, _ = w.Write(document) // the client may be gone
 			return nil
 		},
 	}}

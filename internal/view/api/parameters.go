@@ -40,7 +40,7 @@ func idParameter() route.Parameter {
 	return route.Parameter{Name: "id", Path: true, Required: true, Example: "GPU-n1-0", Description: "The GPU: " + gpuForms}
 }
 
-// pageParameters are those of a list with these names of columns to sort by.
+// pageParameters are the parameters of a list with these names of columns to sort by.
 func pageParameters(sorts []string, order string) []route.Parameter {
 	return []route.Parameter{
 		{

@@ -75,7 +75,7 @@ func (h *Handler) processRoutes() []route.Route {
 	}}
 }
 
-// selected returns the nodes that a request asks for, and the GPU, nil where it asks for all.
+// selected returns the nodes of a request, and its GPU, nil if it requests all.
 func selected(s *view.Snapshot, r *route.Request) ([]*view.Node, *view.GPU, error) {
 	nodes, err := query.Nodes(s, scope(r))
 	if err != nil || r.Text("gpu") == "" {

@@ -65,7 +65,7 @@ func (r *rank) compare(other *rank, descending bool) int {
 	return cmp.Or(byValue, strings.Compare(r.Key, other.Key))
 }
 
-// cursor is where a page begins.
+// cursor is the start of a page.
 type cursor struct {
 	Sort  string `json:"s,omitempty"`
 	After rank   `json:"a"`

@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// What the receiver sends is answered as in the document, too: a list is no null, and nothing has another type.
+// Messages of the receiver are also answered as in the document: a list is not null, and every value has its type.
 func TestAnswersOfTheReceiversMessages(t *testing.T) {
 	doc := load(t, true)
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "golden", "*.yaml"))

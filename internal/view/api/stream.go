@@ -29,7 +29,7 @@ func (h *Handler) streamRoutes() []route.Route {
 	}}
 }
 
-// stream sends changes until who asked goes, the exporter ends, or a write takes too long.
+// stream sends changes until the client disconnects, the exporter ends, or a write takes too long.
 func (h *Handler) stream(w http.ResponseWriter, r *route.Request) error {
 	select {
 	case h.streams <- struct{}{}:

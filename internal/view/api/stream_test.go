@@ -136,7 +136,7 @@ func TestStreamBeats(t *testing.T) {
 		h := New(viewtest.NewReader(viewtest.Snapshot()), Settings{})
 		from, to := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
-		began := time.Now()
+		start := time.Now()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -151,7 +151,7 @@ func TestStreamBeats(t *testing.T) {
 			n, err = from.Read(text)
 			require.NoError(t, err)
 			assert.Equal(t, ": beat\n\n", string(text[:n]))
-			assert.Equal(t, time.Duration(i+1)*15*time.Second, time.Since(began))
+			assert.Equal(t, time.Duration(i+1)*15*time.Second, time.Since(start))
 		}
 		cancel()
 		<-ended

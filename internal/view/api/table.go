@@ -10,11 +10,11 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// table says what a list's entries have: columns, which are those of CSV and what it can be sorted by, and an identity.
+// table describes the entries of a list: columns, which are the columns of CSV and of sorting, and an identity.
 type table[T any] struct {
 	columns []column[T]
 	order   string         // the column by which it is sorted by default, as in the parameter; empty: by identity
-	key     func(T) string // identity; its order is that of the list
+	key     func(T) string // identity, which determines the order of the list
 }
 
 type column[T any] struct {
@@ -37,8 +37,8 @@ func (t *table[T]) parameters() []route.Parameter {
 	return pageParameters(sorts, t.order)
 }
 
-// page sorts a list and returns the page that a request asks for. Its place is that of the last entry of the page before: an entry that
-// comes or goes moves no other from one page to the next.
+// page sorts a list and returns the requested page. It starts after the last entry of the page before: an entry that appears or disappears
+// moves no other from one page to the next.
 func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	sort := r.Text("sort")
 	name, descending := strings.CutPrefix(sort, "-")
@@ -70,11 +70,11 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	return p, nil
 }
 
-// after returns the place behind which the page begins, nil for the first.
+// after returns the place after which the page starts, nil for the first.
 func (t *table[T]) after(r *route.Request, sort string) (*rank, error) {
 	text := r.Text("cursor")
 	if text == "" {
-		return nil, nil //nolint:nilnil // the first page has none
+		return nil, nil //nolint:nilnil // the first page has no start
 	}
 	c, err := parseCursor(text, sort)
 	if err != nil {
@@ -89,7 +89,7 @@ type ranked[T any] struct {
 	entry T
 }
 
-// keyOf joins the parts of an identity. Its order is that of the parts, one after the other.
+// keyOf joins the parts of an identity. It is ordered by the parts, one after the other.
 func keyOf(parts ...string) string { return strings.Join(parts, "\x00") }
 
 // numberKey returns a number as a part of an identity; one that is not there is before all others.
@@ -105,7 +105,7 @@ func numberKey(n *int) string {
 	return string(text[:])
 }
 
-// textOf returns a text, empty where there is none.
+// textOf returns a text, empty if it is nil.
 func textOf(s *string) string {
 	if s == nil {
 		return ""

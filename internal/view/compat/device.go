@@ -10,7 +10,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 )
 
-// device is a package and its partitions. The forms have no partitions: a package stands for them.
+// device is a package and its partitions. The formats have no partitions: a package represents them.
 type device struct {
 	*view.GPU
 	parts []*view.GPU

@@ -109,7 +109,7 @@ func FromInfoB(info *view.Info, nodes []*view.Node) InfoB {
 	return b
 }
 
-// FromNodeB returns a machine in form B. Its time is that of the machine's last message.
+// FromNodeB returns a machine in form B. Its time is the time of the machine's last message.
 func FromNodeB(n *view.Node) MetricsB {
 	all := query.Summarize(query.Scope{}, []*view.Node{n}, query.ByNothing)[0]
 	b := MetricsB{

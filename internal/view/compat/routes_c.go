@@ -38,8 +38,8 @@ func routesC(reader view.Reader) []route.Route {
 	}}
 }
 
-// gpusC returns the GPUs of nodes. The ID of a GPU is gpu-<index> where there is one node. Among several this would name many GPUs, and
-// the ID begins with the node: <cluster>/<node>/gpu-<index>.
+// gpusC returns the GPUs of nodes. The ID of a GPU is gpu-<index> if there is one node. Among several this would name many GPUs, and the ID
+// starts with the node: <cluster>/<node>/gpu-<index>.
 func gpusC(nodes []*view.Node) iter.Seq[GPUC] {
 	return func(yield func(GPUC) bool) {
 		for _, n := range nodes {

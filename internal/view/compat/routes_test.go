@@ -63,7 +63,7 @@ func TestRoutesOfFormA(t *testing.T) {
 	requireJSON(t, `[]`, body(t, get(t, &view.Snapshot{}, "/api/v1/gpu/nodes?form=a")))
 }
 
-// TestSelectionOfFormA: the form is that of the API unless a request asks for form A.
+// TestSelectionOfFormA: the API's own format is used unless a request names form A.
 func TestSelectionOfFormA(t *testing.T) {
 	s := viewtest.Snapshot()
 	for _, path := range []string{
@@ -114,7 +114,7 @@ func TestRouteOfFormC(t *testing.T) {
 	assert.Empty(t, head.Body.String())
 }
 
-// TestFormsAgree: sums of the forms are those of the API.
+// TestFormsAgree: sums of the formats equal the sums of the API.
 func TestFormsAgree(t *testing.T) {
 	s := viewtest.Snapshot()
 	var list view.List[view.Summary]

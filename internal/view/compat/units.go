@@ -35,7 +35,7 @@ func scaled(value *float64, by float64) *float64 {
 	return &v
 }
 
-// of returns the value of a key, nil if there is none.
+// of returns the value of a key, nil if it is missing.
 func of(values map[string]float64, key string) *float64 {
 	if v, ok := values[key]; ok {
 		return &v

@@ -20,7 +20,7 @@ func writeJSON(w http.ResponseWriter, mediaType string, v any) error {
 		return fmt.Errorf("write the answer as JSON: %w", err)
 	}
 	header(w, mediaType)
-	_, _ = w.Write(append(body, '\n')) // who asked may be gone
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 	return nil
 }
 
@@ -44,7 +44,7 @@ func writeList[T any](w http.ResponseWriter, r *route.Request, mediaType, before
 			return fmt.Errorf("write an entry as JSON: %w", err)
 		}
 		if _, err := out.Write(body); err != nil {
-			return nil //nolint:nilerr // who asked is gone
+			return nil //nolint:nilerr // the client is gone
 		}
 	}
 	_, _ = out.WriteString(after + "\n")

@@ -33,7 +33,7 @@ func (k nodeKey) fields(others ...zap.Field) []zap.Field {
 	return append(fields, others...)
 }
 
-// nodeOf returns the node that attributes name. It reports false where they name none.
+// nodeOf returns the node that attributes name. It returns false if they name no node.
 func nodeOf(attributes pcommon.Map) (nodeKey, bool) {
 	key := nodeKey{cluster: text(attributes, "k8s.cluster.name"), name: text(attributes, "k8s.node.name")}
 	if key.name == "" {
@@ -66,7 +66,7 @@ func integer(attributes pcommon.Map, name string) (int64, bool) {
 	return v.Int(), true
 }
 
-// nodeLabels returns the labels of a node by their names in Kubernetes: known where nothing has changed or none are sent.
+// nodeLabels returns the labels of a node by their names in Kubernetes: known if nothing has changed or no labels are sent.
 func nodeLabels(attributes pcommon.Map, known map[string]string, shared *texts) map[string]string {
 	count, same := 0, true
 	for name, v := range attributes.All() {

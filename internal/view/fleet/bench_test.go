@@ -21,7 +21,7 @@ func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
 	tb.Helper()
 	f, w := newTestFleet(Settings{})
 	for i := range nodes {
-		w.now = began
+		w.now = start
 		message := largeNode(i).read(w.now)
 		for range reads {
 			w.pass(30 * time.Second)

@@ -46,7 +46,7 @@ func TestConcurrency(t *testing.T) {
 		writing.Go(func() {
 			m := newMachine(name, 2, 2)
 			for i := range 100 {
-				now := began.Add(time.Duration(i) * time.Second)
+				now := start.Add(time.Duration(i) * time.Second)
 				f.ConsumeMetrics(m.read(now))
 				f.ConsumeLogs(eventMessage(m.Host, now, xid(int64(i), now)))
 			}

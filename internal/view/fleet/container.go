@@ -12,15 +12,15 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// container is the use of one device by one container, or by what stands for one where there is no Kubernetes.
+// container is the use of one device by one container, or by its counterpart outside of Kubernetes.
 type container struct {
 	readings
 	user                         view.User
 	resource, allocator, sharing *string
 }
 
-// containerKey returns what identifies the container, job or unit of a point, empty where nothing does. The jobs of one container differ by
-// their jobs.
+// containerKey returns what identifies the container, job or unit of a point, empty if nothing does. The jobs of one container are
+// distinct.
 func containerKey(resource, point pcommon.Map) string {
 	key := ""
 	if pod := text(point, "k8s.pod.name"); pod != "" {

@@ -85,7 +85,7 @@ func copyOf(s string) *string {
 	return &s
 }
 
-// attributesOf returns attributes as they were sent: texts, numbers and truth values. What is no such value is text.
+// attributesOf returns attributes as they were sent: texts, numbers and truth values. Other values are converted to text.
 func attributesOf(sent pcommon.Map) map[string]any {
 	attributes := make(map[string]any, min(sent.Len(), maxEventAttributes))
 	for name, v := range sent.All() {

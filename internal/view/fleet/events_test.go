@@ -146,7 +146,7 @@ func TestNodeOfAnEvent(t *testing.T) {
 	assert.Nil(t, events[1].GPU)
 }
 
-// Log records of others are no events, and what a record has is bounded and can be written as JSON.
+// Log records of other senders are not events, and the content of a record is bounded and can be written as JSON.
 func TestForeignAndHostileRecords(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	logs := plog.NewLogs()

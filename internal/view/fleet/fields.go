@@ -16,7 +16,7 @@ const (
 // field is the number of a metric with its labels.
 type field uint16
 
-// fieldKey is what a field stands for.
+// fieldKey identifies a field.
 type fieldKey struct {
 	metric *metric
 	labels [maxLabels]string
@@ -30,7 +30,7 @@ type fields struct {
 
 func newFields() *fields { return &fields{numbers: map[fieldKey]field{}} }
 
-// of returns the field of a key. It reports false for a new key where there are too many.
+// of returns the field of a key. It returns false for a new key if there are too many.
 func (f *fields) of(key fieldKey) (field, bool) {
 	if number, ok := f.numbers[key]; ok {
 		return number, true

@@ -22,7 +22,7 @@ const tick = time.Second
 // Fleet is what is known of all GPUs. All methods are safe for concurrent use. It is a [view.Reader].
 type Fleet struct {
 	settings    Settings
-	began       time.Time
+	start       time.Time
 	subscribers subscribers
 	stop        chan struct{}
 	stopped     sync.WaitGroup
@@ -42,15 +42,15 @@ var _ view.Reader = (*Fleet)(nil)
 // New returns a Fleet that knows nothing.
 func New(settings Settings) *Fleet {
 	settings = settings.withDefaults()
-	began := settings.Now()
-	generation := uint64(began.UnixMicro()) // so that no generation of an earlier run seems to be known
+	start := settings.Now()
+	generation := uint64(start.UnixMicro()) // so that no generation of an earlier run seems to be known
 	return &Fleet{
-		settings: settings, began: began, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
+		settings: settings, start: start, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
 		pasts: pasts{keep: settings.HistoryFor, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
 	}
 }
 
-// Start begins to look for silent nodes and to tell subscribers of changes, until Shutdown.
+// Start starts to look for silent nodes and to notify subscribers of changes, until Shutdown.
 func (f *Fleet) Start() {
 	f.stopped.Go(func() {
 		ticker := time.NewTicker(tick)
@@ -64,13 +64,13 @@ func (f *Fleet) Start() {
 			}
 			if generation := f.sweep(); generation != notified {
 				notified = generation
-				f.subscribers.tell(generation)
+				f.subscribers.notify(generation)
 			}
 		}
 	})
 }
 
-// Shutdown ends what Start began. It must be called once.
+// Shutdown ends what Start started. It must be called once.
 func (f *Fleet) Shutdown() {
 	close(f.stop)
 	f.stopped.Wait()
@@ -121,8 +121,8 @@ func (f *Fleet) update(n *node, now time.Duration) {
 	n.shown = nil
 	f.state.expire(n, now)
 	if n.key.name != "" && !n.over() {
-		s := shower{fields: f.state.fields, node: n, seen: f.at}
-		n.shown = s.show()
+		s := renderer{fields: f.state.fields, node: n, seen: f.at}
+		n.shown = s.render()
 		if n.silent(now) { // it lost a GPU to another node
 			n.shown.State = view.Stale
 		}
@@ -238,7 +238,7 @@ func (f *Fleet) Events() []view.Event {
 	return f.events.newest()
 }
 
-// Tiles returns what changed after a generation; all tiles where that is too long ago, or 0.
+// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
 func (f *Fleet) Tiles(since uint64) view.Tiles {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -260,6 +260,6 @@ func (f *Fleet) Dropped() map[string]uint64 {
 }
 
 // now is the time since the start, which no change of the clock touches.
-func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.began) }
+func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.start) }
 
-func (f *Fleet) at(seen time.Duration) time.Time { return f.began.Add(seen) }
+func (f *Fleet) at(seen time.Duration) time.Time { return f.start.Add(seen) }

@@ -5,15 +5,15 @@ package fleet
 
 import "time"
 
-// began is when the fleets of the tests begin.
-var began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+// start is the start of the fleets of the tests.
+var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // watch is a clock that a test moves.
 type watch struct{ now time.Time }
 
 // newTestFleet returns a fleet and its clock. Nothing runs in it: tests call sweep.
 func newTestFleet(settings Settings) (*Fleet, *watch) {
-	w := &watch{now: began}
+	w := &watch{now: start}
 	settings.Now = func() time.Time { return w.now }
 	return New(settings), w
 }

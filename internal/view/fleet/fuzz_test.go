@@ -16,7 +16,7 @@ import (
 func FuzzMetrics(f *testing.F) {
 	var marshaler pmetric.ProtoMarshaler
 	for _, name := range []string{"a", "b"} { // one resource each: large seeds are slow
-		for _, rm := range newMachine(name, 1, 1).read(began).ResourceMetrics().All() {
+		for _, rm := range newMachine(name, 1, 1).read(start).ResourceMetrics().All() {
 			part := pmetric.NewMetrics()
 			rm.CopyTo(part.ResourceMetrics().AppendEmpty())
 			seed, err := marshaler.MarshalMetrics(part)
@@ -30,7 +30,7 @@ func FuzzMetrics(f *testing.F) {
 			return
 		}
 		fleet, w := newTestFleet(Settings{MaxNodes: 2, MaxGPUs: 4, MaxProcesses: 4})
-		fleet.ConsumeMetrics(newMachine("a", 1, 1).read(began))
+		fleet.ConsumeMetrics(newMachine("a", 1, 1).read(start))
 		for range 2 {
 			w.pass(time.Minute)
 			fleet.ConsumeMetrics(metrics)
@@ -51,7 +51,7 @@ func FuzzMetrics(f *testing.F) {
 
 // Whatever a log record has, it can be shown.
 func FuzzLogs(f *testing.F) {
-	seed, err := (&plog.ProtoMarshaler{}).MarshalLogs(eventMessage(onA, began, xid(79, began)))
+	seed, err := (&plog.ProtoMarshaler{}).MarshalLogs(eventMessage(onA, start, xid(79, start)))
 	require.NoError(f, err)
 	f.Add(seed)
 	f.Fuzz(func(t *testing.T, message []byte) {

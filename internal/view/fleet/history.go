@@ -17,7 +17,7 @@ import (
 const (
 	// At most this many points stay for the last eighth of the history's time, and at most this many for all of it.
 	recentShare = 8
-	mostPoints  = 64
+	maxPoints   = 64
 
 	// trustedClocks is how far the clock of a node may be from this one's, or how late a message may be, before the times of the history
 	// are moved to this clock.
@@ -41,7 +41,7 @@ type history struct {
 	silence time.Duration // longer is a gap
 }
 
-// row is what was read at one time. NaN stands for what was not read.
+// row contains the values of one time. NaN means that a value was not read.
 type row struct {
 	at     pcommon.Timestamp
 	values [numColumns]float32
@@ -103,12 +103,12 @@ func (h *history) fill(g *view.GPU) {
 	}
 }
 
-// thin removes rows that are too old, and those that stand closer together than the time allows.
+// thin removes rows that are too old, and rows that are closer together than the time allows.
 func (h *history) thin(keep time.Duration) {
 	newest := h.rows[len(h.rows)-1].at
 	kept := h.rows[:0]
 	for _, r := range h.rows {
-		age, space := time.Duration(newest-r.at), keep/mostPoints
+		age, space := time.Duration(newest-r.at), keep/maxPoints
 		if age < keep/recentShare {
 			space /= recentShare
 		}
@@ -120,10 +120,10 @@ func (h *history) thin(keep time.Duration) {
 	h.rows = kept
 }
 
-// points returns the values of one column after a time, with a null where nothing was read for long.
+// points returns the values of one column after a time, with a null if nothing was read for long.
 func (h *history) points(column int, since time.Time, keep time.Duration) []view.HistoryPoint {
 	points, any := []view.HistoryPoint{}, false
-	gap := max(h.silence, silentIntervals*keep/mostPoints)
+	gap := max(h.silence, silentIntervals*keep/maxPoints)
 	for i, r := range h.rows {
 		at := r.at.AsTime().Add(h.offset)
 		if !at.After(since) {
@@ -153,7 +153,7 @@ func (p *pasts) expire(now time.Duration) {
 	}
 }
 
-// decimal returns the number with the fewest digits that the kept one stands for: 0.97 and not 0.9700000286102295.
+// decimal returns the number with the fewest digits that is equal to the kept one: 0.97 and not 0.9700000286102295.
 func decimal(kept float32) float64 {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(kept), 'g', -1, 32), 64)
 	return v

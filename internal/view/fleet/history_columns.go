@@ -20,7 +20,7 @@ type column struct {
 	of         func(*view.GPU) *float64
 }
 
-// columns are the metrics that have a history, by name: those of the receiver, with a label at the end where a metric has several.
+// columns are the metrics that have a history, by the receiver's name, with a label at the end if a metric has several.
 var columns = [numColumns]column{
 	{metadata.MetricsInfo.HwFanSpeedRatio.Name, "1", false, fanOf},
 	{metadata.MetricsInfo.HwGpuInterconnectIo.Name, "By/s", true, interconnectTotal},
@@ -77,7 +77,7 @@ func interconnectTotal(g *view.GPU) *float64 {
 	return sum
 }
 
-// bothOf returns the sum of two directions, nil without one of them: where it comes back, the rate would be that of its whole past.
+// bothOf returns the sum of two directions, nil without one of them: when it came back, the rate would cover its whole past.
 func bothOf(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil

@@ -46,7 +46,7 @@ func TestHistory(t *testing.T) {
 		assert.Equal(t, metric, history.Metric)
 		assert.Equal(t, want[metric].unit, history.Unit)
 		require.Len(t, history.Points, 2, metric)
-		assert.Equal(t, began, history.Points[0].Time.UTC())
+		assert.Equal(t, start, history.Points[0].Time.UTC())
 		require.NotNil(t, history.Points[1].Value, metric)
 		assert.InEpsilon(t, want[metric].value, *history.Points[1].Value, 1e-6, metric)
 		if history.Unit == "1" {
@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 		if history.Unit == "By/s" {
 			assert.Nil(t, history.Points[0].Value, "a rate needs two reads")
 		}
-		since, _ := f.History("GPU-a-0", metric, began)
+		since, _ := f.History("GPU-a-0", metric, start)
 		assert.Equal(t, history.Points[1:], since.Points)
 	}
 	_, ok := f.History("GPU-a-0", "unknown", time.Time{})
@@ -64,7 +64,7 @@ func TestHistory(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// What was not read is null. A metric that a GPU never had has no points. A counter that starts again is no negative rate.
+// A value that was not read is null. A metric that a GPU never had has no points. A counter that starts again produces no negative rate.
 func TestHistoryGaps(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 1, 0)
@@ -97,7 +97,7 @@ func values(t *testing.T, f *Fleet, metric string) []string {
 	return all
 }
 
-// However often a node is read, the points of a GPU are bounded, go back 15 minutes, and are denser where they are new.
+// However often a node is read, the points of a GPU are bounded, go back 15 minutes, and are denser for new ones.
 func TestHistoryIsThinned(t *testing.T) {
 	for _, every := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
 		f, w := newTestFleet(Settings{})
@@ -110,8 +110,8 @@ func TestHistoryIsThinned(t *testing.T) {
 		history, ok := f.History("GPU-a-0", "hw.power", time.Time{})
 		require.True(t, ok)
 		points := history.Points
-		assert.LessOrEqual(t, len(points), 2*mostPoints+1, every)
-		assert.GreaterOrEqual(t, len(points), min(int(15*time.Minute/every), mostPoints/2), every)
+		assert.LessOrEqual(t, len(points), 2*maxPoints+1, every)
+		assert.GreaterOrEqual(t, len(points), min(int(15*time.Minute/every), maxPoints/2), every)
 		assert.Equal(t, w.now, points[len(points)-1].Time.UTC())
 		assert.LessOrEqual(t, w.now.Sub(points[0].Time), 15*time.Minute)
 		assert.Greater(t, w.now.Sub(points[0].Time), 13*time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// violations returns what must never be, whatever was sent: a GPU that is shown twice, something without bound, numbers that JSON does not
-// have, and tiles that are not those of the GPUs.
+// violations returns the violated invariants, for any messages: a GPU that is shown twice, something without bound, numbers that JSON does
+// not have, and tiles that differ from the GPUs.
 func violations(f *Fleet) []string {
 	var found []string
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -35,8 +35,8 @@ func violations(f *Fleet) []string {
 				add("%s of %s says that it is of %s", g.ID, n.Name, g.Node)
 			}
 			for _, metric := range f.HistoryMetrics() {
-				history, ok := f.History(g.ID, metric, began.AddDate(-1000, 0, 0))
-				if _, err := json.Marshal(history); err != nil || !ok || len(history.Points) > 3*mostPoints {
+				history, ok := f.History(g.ID, metric, start.AddDate(-1000, 0, 0))
+				if _, err := json.Marshal(history); err != nil || !ok || len(history.Points) > 3*maxPoints {
 					add("the history of %s: %v, %d points, %v", g.ID, ok, len(history.Points), err)
 				}
 			}

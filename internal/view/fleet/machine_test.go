@@ -18,7 +18,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/series"
 )
 
-// machine is a node that sends what the receiver would send of it: the points, and the ends of those that are no longer there.
+// machine is a node that sends what the receiver would send of it: the points, and the ends of points that are no longer there.
 type machine struct {
 	gpu.Node
 	recorder *record.Recorder
@@ -43,13 +43,13 @@ func newMachine(name string, gpus, processesPerGPU int) *machine {
 		m.Devices = append(m.Devices, d)
 		m.Containers = append(m.Containers, gpu.ContainerUse{
 			Container: pod, DeviceID: d.ID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", MemoryUsage: gpu.Some[int64](1 << 30),
-			MemoryLimit: gpu.Some[int64](80 << 30), Power: gpu.Some(300.0), Energy: gpu.TotalSince(1000.0, began), IdleTime: gpu.TotalSince(0.0, began),
+			MemoryLimit: gpu.Some[int64](80 << 30), Power: gpu.Some(300.0), Energy: gpu.TotalSince(1000.0, start), IdleTime: gpu.TotalSince(0.0, start),
 		})
 		m.Containers[i].Utilization[gpu.TaskGeneral] = gpu.Some(0.5)
 		for j := range processesPerGPU {
 			p := gpu.Process{
 				PID: int64(1000 + i*processesPerGPU + j), DeviceID: d.ID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1 << 30),
-				MemoryController: gpu.Some(0.1), Created: began.Add(time.Duration(j) * time.Minute), Executable: "python3", Owner: "alice",
+				MemoryController: gpu.Some(0.1), Created: start.Add(time.Duration(j) * time.Minute), Executable: "python3", Owner: "alice",
 				UserID: gpu.Some[int64](1000), Container: pod,
 			}
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(0.25)

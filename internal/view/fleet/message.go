@@ -34,11 +34,11 @@ type point struct {
 	*metric
 	attributes pcommon.Map
 	at         pcommon.Timestamp
-	value      float64 // ended where the series has ended
+	value      float64 // ended if the series has ended
 	delta      bool
 }
 
-// add adds a message. hw.gpu.info makes devices known, so it comes first, wherever it stands.
+// add adds a message. hw.gpu.info makes devices known, so it is processed first, at any place in the message.
 func (m *message) add(metrics pmetric.Metrics) {
 	resources := make([]resource, metrics.ResourceMetrics().Len())
 	for i, rm := range metrics.ResourceMetrics().All() {
@@ -103,7 +103,7 @@ func (m *message) points(r *resource, known *metric, points pmetric.NumberDataPo
 	}
 }
 
-// valueOf returns the value of a point, NaN if it has none.
+// valueOf returns the value of a point, NaN if the point has no value.
 func valueOf(p pmetric.NumberDataPoint) float64 {
 	switch p.ValueType() {
 	case pmetric.NumberDataPointValueTypeInt:

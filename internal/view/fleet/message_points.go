@@ -185,7 +185,7 @@ func (m *message) put(n *node, to *readings, p *point) bool {
 	if !math.IsNaN(p.value) {
 		c.latest = max(c.latest, p.at)
 	}
-	if (p.name == metadata.MetricsInfo.HwGpuSourceReadable.Name || p.of == ofIdentity) && m.ahead(p.at) == n.ahead { // each read has them; a clock that is set is no read
+	if (p.name == metadata.MetricsInfo.HwGpuSourceReadable.Name || p.of == ofIdentity) && m.ahead(p.at) == n.ahead { // each read has them; a point after a clock change is not a read
 		c.step = max(c.step, step)
 	}
 	m.changed[n] = c
@@ -233,7 +233,7 @@ func hostOf(p *point, n *node) string {
 	return ""
 }
 
-// nodeKey returns the node of a point: that of its resource, else that of its own attributes, as pipelines may drop resources.
+// nodeKey returns the node of a point: the node of its resource, else of its own attributes, because pipelines may drop resources.
 func (p *point) nodeKey() (nodeKey, bool) {
 	if p.hasNode {
 		return p.node, true

@@ -22,7 +22,7 @@ const (
 	ofContainer
 )
 
-// Attributes that tell the points of one subject apart.
+// Attributes that distinguish the points of one subject.
 const (
 	attrBankSpares       = "hw.gpu.memory.bank.spares"
 	attrClockDomain      = "hw.gpu.clock_domain"

@@ -8,7 +8,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// useMetrics are those of the uses of GPUs by processes and containers.
+// useMetrics are the metrics of the use of GPUs by processes and containers.
 var useMetrics = []metric{
 	{name: metadata.MetricsInfo.ProcessGpuInfo.Name, of: ofProcess, values: ratio},
 	ofProcesses(metadata.MetricsInfo.ProcessGpuMemoryUsage.Name, size, func(p *view.Process) **float64 { return &p.Memory }),

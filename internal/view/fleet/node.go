@@ -38,8 +38,8 @@ type change struct {
 // silent reports whether nothing came for three intervals.
 func (n *node) silent(now time.Duration) bool { return now-n.seen > n.interval.silence() }
 
-// advance notes what a message brought. One that is older than the newest by three intervals is no sign of life: after the clock was set
-// back such messages may have something new, and would keep the old times for as long as the clock was set.
+// advance notes what a message brought. A message that is older than the newest by three intervals is not a sign of life: after the clock
+// was set back such messages may have something new, and would keep the old times for as long as the clock was set.
 func (n *node) advance(c change, m *message) {
 	if c.latest == 0 || c.latest+pcommon.Timestamp(n.interval.silence()) < n.latest {
 		return

@@ -66,12 +66,12 @@ func TestLateMessageOfAnEndedProcess(t *testing.T) {
 	m.Processes = nil
 	f.ConsumeMetrics(m.read(w.now))
 	m.Processes = alone
-	began := m.read(w.now.Add(period))
+	start := m.read(w.now.Add(period))
 	m.Processes = nil
 	ended := m.read(w.now.Add(2 * period))
 	w.pass(2 * period)
 	f.ConsumeMetrics(ended)
-	f.ConsumeMetrics(began)
+	f.ConsumeMetrics(start)
 	assert.Empty(t, onlyNode(t, f).GPUs[0].Processes)
 }
 
@@ -96,7 +96,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	f.ConsumeMetrics(m.read(w.now))
 	held := f.Snapshot()
 	again, _ := newTestFleet(Settings{})
-	again.ConsumeMetrics(newMachine("a", 2, 2).read(began))
+	again.ConsumeMetrics(newMachine("a", 2, 2).read(start))
 	for i := range m.Devices {
 		m.Devices[i].Power.Draw, m.Devices[i].Model = gpu.Some(1.0), "other"
 		m.Devices[i].Errors = nil
@@ -109,7 +109,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	assert.Equal(t, again.Snapshot().Nodes, held.Nodes)
 }
 
-// What has ended is no longer shown, at once.
+// An ended series is no longer shown, immediately.
 func TestEndedSeries(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 2)
@@ -242,7 +242,7 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// A clock that was ahead and is right again costs nothing, however long it was ahead.
+// A clock that was ahead and is correct again costs nothing, no matter how long it was ahead.
 func TestClockWasAhead(t *testing.T) {
 	for _, messages := range []int{1, 5} {
 		f, w := newTestFleet(Settings{})

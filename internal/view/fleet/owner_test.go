@@ -66,7 +66,7 @@ func TestRenamedNode(t *testing.T) {
 	assert.Equal(t, []string{"prod/b live GPU-a-0"}, nodeLines(f))
 }
 
-// Two clusters on one machine, or a node that is read by an agent without Kubernetes and from outside, have the same GPUs.
+// Two clusters on one machine, or a node that is read by an agent without Kubernetes and by an agentless collector, have the same GPUs.
 func TestTwoNodesWithTheSameGPU(t *testing.T) {
 	core, logs := observer.New(zap.WarnLevel)
 	f, w := newTestFleet(Settings{Logger: zap.New(core)})
@@ -92,7 +92,7 @@ func TestTwoNodesWithTheSameGPU(t *testing.T) {
 	assert.Equal(t, []string{"lab/a live GPU-a-0", "prod/a live"}, nodeLines(f))
 }
 
-// An agent and a reader from outside send the same node: each GPU, process and container is there once, as the newest message has it.
+// An agent and an agentless collector send the same node: each GPU, process and container is there once, as the newest message has it.
 func TestTwoCollectors(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	agent, outside := newMachine("a", 2, 2), newMachine("a", 2, 2)
@@ -124,7 +124,7 @@ func TestTwoCollectors(t *testing.T) {
 		assert.Equal(t, 1, *g.Allocated)
 	}
 
-	// The agent cannot read, the reader from outside can.
+	// The agent cannot read, the agentless collector can.
 	w.pass(period)
 	agent.Failure, agent.Devices, agent.Processes, agent.Containers = &gpu.Failure{Reason: gpu.FailureDriver}, nil, nil, nil
 	f.ConsumeMetrics(agent.read(w.now))
@@ -154,7 +154,7 @@ func TestTwoCollectorsOfDifferentClocks(t *testing.T) {
 	assert.Equal(t, view.Live, onlyNode(t, f).State)
 }
 
-// Where a pipeline dropped all resources, hw.gpu.info names the node of a GPU.
+// If a pipeline dropped all resources, hw.gpu.info names the node of a GPU.
 func TestWithoutResources(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 1)

@@ -102,7 +102,7 @@ func (w *world) start() string {
 	d := histories.OneOf(w.rng, n.whole.Devices...)
 	p := gpu.Process{
 		PID: int64(5000 + w.number%7), DeviceID: d.ID, Type: gpu.ProcessCompute, Memory: gpu.Some[int64](1),
-		Created: began.Add(time.Duration(w.number) * time.Second), Executable: fmt.Sprint("p", w.number),
+		Created: start.Add(time.Duration(w.number) * time.Second), Executable: fmt.Sprint("p", w.number),
 	}
 	if slices.ContainsFunc(n.whole.Processes, func(o gpu.Process) bool { return o.PID == p.PID }) {
 		return "not"
@@ -154,7 +154,7 @@ func (w *world) setClock() string {
 	return fmt.Sprint(n.Host.NodeName, " ", n.skew)
 }
 
-// restart begins a new collector, which ends nothing that the old one sent.
+// restart starts a new collector, which ends nothing that the old one sent.
 func (n *worldNode) restart() {
 	fresh := newMachine("x", 0, 0)
 	fresh.Host = n.Host

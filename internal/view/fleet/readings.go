@@ -29,7 +29,7 @@ type readings struct {
 	list   []reading
 	newest pcommon.Timestamp // of those that have a value
 	seen   time.Duration     // since the start of the fleet, when a message last changed them
-	next   int               // where the field after the last one is expected: messages have the same order each time
+	next   int               // the expected place of the field after the last one: messages have the same order each time
 }
 
 // full reports whether there is no room for a reading of another field.

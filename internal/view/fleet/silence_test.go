@@ -16,7 +16,7 @@ import (
 // A node that is silent is stale, with what was known last, and gone later.
 func TestSilentNode(t *testing.T) {
 	f := goldenFleet(t, filepath.Join("..", "..", "..", "testdata", "golden", "remote.yaml"))
-	w := &watch{now: began}
+	w := &watch{now: start}
 	f.settings.Now = func() time.Time { return w.now }
 	first := f.Tiles(0).Generation
 
@@ -29,7 +29,7 @@ func TestSilentNode(t *testing.T) {
 	stale := onlyNode(t, f)
 	assert.Equal(t, view.Stale, stale.State)
 	assert.Len(t, stale.GPUs, 2)
-	assert.Equal(t, began, stale.LastSeen.UTC())
+	assert.Equal(t, start, stale.LastSeen.UTC())
 	tiles := f.Tiles(first)
 	assert.False(t, tiles.Whole)
 	assert.Len(t, tiles.Tiles, 2)

@@ -53,7 +53,7 @@ func TestUnreadableNode(t *testing.T) {
 	assert.Nil(t, node.GPUCount)
 }
 
-// The source of a cluster is no node.
+// The source of a cluster is not a node.
 func TestCluster(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	message := pmetric.NewMetrics()

@@ -32,8 +32,8 @@ func newState(settings Settings) *state {
 	return s
 }
 
-// claim returns a device of a node that may be new there. It is nil where another node has the device, or where there are too many.
-// A node loses a device to another one when it is silent or no longer sends the device. It returns the node that lost the device.
+// claim returns a device of a node that may be new there. It is nil if another node has the device, or if there are too many. A node loses
+// a device to another one when it is silent or no longer sends the device. It returns the node that lost the device.
 func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, loser *node) {
 	owner := s.owners[id]
 	switch {

@@ -5,7 +5,7 @@ package fleet
 
 import "sync"
 
-// subscribers are who wants to know of changes.
+// subscribers are the channels notified of changes.
 type subscribers struct {
 	mu  sync.Mutex
 	all map[chan uint64]struct{}
@@ -26,8 +26,8 @@ func (s *subscribers) add() (<-chan uint64, func()) {
 	}
 }
 
-// tell sends a generation. Who has not yet taken the last one gets this one instead.
-func (s *subscribers) tell(generation uint64) {
+// notify sends a generation. A slow subscriber receives only the latest generation.
+func (s *subscribers) notify(generation uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.all {
@@ -35,6 +35,6 @@ func (s *subscribers) tell(generation uint64) {
 		case <-c:
 		default:
 		}
-		c <- generation // nobody else sends, so there is room
+		c <- generation // this is the only sender, so there is room
 	}
 }

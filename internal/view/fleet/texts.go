@@ -15,8 +15,8 @@ type texts struct{ known map[string]*string }
 
 func newTexts() *texts { return &texts{known: map[string]*string{}} }
 
-// set makes a field point to a text, to nil where the text is empty. A text that has not changed is not copied. What the field pointed to
-// stays as it was.
+// set makes a field point to a text, or to nil if the text is empty. A text that has not changed is not copied. The text to which the field
+// pointed stays as it was.
 func (t *texts) set(to **string, text string) {
 	switch {
 	case text == "":
@@ -32,7 +32,7 @@ func (t *texts) share(text string) *string {
 	if known, ok := t.known[text]; ok {
 		return known
 	}
-	if len(t.known) == maxTexts { // the texts in use stay, those that nobody uses go
+	if len(t.known) == maxTexts { // the texts in use stay, unused ones go
 		clear(t.known)
 	}
 	text = gpu.BoundedText(text, maxTextLength)

@@ -77,7 +77,7 @@ func (t *tiles) since(since, generation uint64) view.Tiles {
 			answer.Tiles = append(answer.Tiles, one.Tile)
 		}
 	}
-	slices.SortFunc(answer.Tiles, func(a, b view.Tile) int { // as in the lists of nodes and GPUs, but by ID where that decides
+	slices.SortFunc(answer.Tiles, func(a, b view.Tile) int { // as in the lists of nodes and GPUs, but by ID if that decides
 		return cmp.Or(compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID))
 	})
 	if answer.Whole {
@@ -111,7 +111,7 @@ func hundredths(v *float64) *float64 {
 	return &rounded
 }
 
-// namespaceOf returns the namespace of what holds a GPU, else of what uses it, nil where it is not one.
+// namespaceOf returns the namespace of the holders of a GPU, else of its users, nil if it is not one.
 func namespaceOf(g *view.GPU) *string {
 	var held, used oneText
 	for _, c := range g.Containers {

@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// show returns the form of a node.
-func (s *shower) show() *view.Node {
+// render returns the view of a node.
+func (s *renderer) render() *view.Node {
 	n := s.node
 	v := &view.Node{
 		Name: n.key.name, Host: n.host, Cluster: n.cluster, State: view.Live, Sources: sources(&n.readings, s.fields), LastSeen: s.seen(n.seen),
@@ -37,7 +37,7 @@ func (s *shower) show() *view.Node {
 	return v
 }
 
-// sum sets what a node has of its GPUs together. The share of memory in use is that of the GPUs whose total and use are both known.
+// sum sets the sums over a node's GPUs. The share of memory in use covers the GPUs whose total and use are both known.
 func sum(v *view.Node) {
 	var used, total float64
 	for _, g := range v.GPUs {

@@ -37,7 +37,7 @@ func sources(r *readings, f *fields) []view.Source {
 	return shown
 }
 
-// readable reports whether the GPUs of each vendor can be read by some source. It is nil where there is no source.
+// readable reports whether the GPUs of each vendor can be read by some source. It is nil if there is no source.
 func readable(sources []view.Source) *bool {
 	if len(sources) == 0 {
 		return nil

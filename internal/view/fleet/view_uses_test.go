@@ -12,7 +12,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// A container that has a part of a GPU has its share; one that has the whole GPU has none.
+// A container that has a part of a GPU has its share; a container that has the whole GPU has no share.
 func TestShareOfContainer(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 0)

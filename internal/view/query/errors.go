@@ -16,7 +16,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.What, e.Name) }
 
-// AmbiguousError reports that a name stands for several nodes or GPUs.
+// AmbiguousError reports that a name matches several nodes or GPUs.
 type AmbiguousError struct {
 	What       string // node, GPU
 	Name       string

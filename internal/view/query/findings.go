@@ -12,8 +12,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// Findings returns what is wrong with the nodes of a scope, their GPUs, and its clusters as a whole: the worst first, then by place.
-// A GPU that slows down because it has reached its power limit works as it should, and is no finding.
+// Findings returns what is wrong with the nodes of a scope, their GPUs, and its clusters as a whole: the worst first, then by place. A GPU
+// that slows down because it has reached its power limit works as it should, and is not a finding.
 func Findings(s *view.Snapshot, scope Scope, nodes []*view.Node) []view.Finding {
 	var all []view.Finding
 	if scope.Node == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/xid"
 )
 
-// ofGPU returns what is wrong with a GPU. Throttling is left out for a silent node, because nobody knows whether it goes on.
+// ofGPU returns what is wrong with a GPU. Throttling is left out for a silent node, because it is unknown whether it goes on.
 func ofGPU(n *view.Node, g *view.GPU) []view.Finding {
 	at := view.Finding{Severity: view.SeverityWarning, Cluster: g.Cluster, Node: &g.Node, GPU: &g.ID, Index: g.Index}
 	var all []view.Finding
@@ -66,7 +66,7 @@ func unhealthy(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	return at, true
 }
 
-// remap finds rows of memory that wait for a reset or cannot be replaced, where no fault says so already.
+// remap finds rows of memory that wait for a reset or cannot be replaced, if no fault says so already.
 func remap(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	for _, state := range []string{"failed", "pending"} {
 		if slices.Contains(g.RemapStates, state) && !slices.Contains(g.Faults, "remap_"+state) {
@@ -77,7 +77,7 @@ func remap(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	return at, false
 }
 
-// xids finds errors that the driver has reported since its collector began to count, with what NVIDIA recommends for the worst.
+// xids finds errors that the driver has reported since its collector started to count, with what NVIDIA recommends for the worst.
 func xids(at view.Finding, g *view.GPU) (view.Finding, bool) {
 	var said []string
 	worst := -1

@@ -23,7 +23,7 @@ func GPUs(nodes []*view.Node) []*view.GPU {
 	return all
 }
 
-// Keep returns nodes with those of their GPUs that are kept, and without the nodes that have none of them.
+// Keep returns nodes with only the kept GPUs, and without the nodes that have no such GPU.
 func Keep(nodes []*view.Node, keep func(*view.GPU) bool) []*view.Node {
 	var kept []*view.Node
 	for _, n := range nodes {

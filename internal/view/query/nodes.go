@@ -15,7 +15,7 @@ const NoCluster = "-"
 // maxCandidates bounds the candidates of an ambiguous name.
 const maxCandidates = 100
 
-// Scope is a part of the fleet. An empty field stands for everything.
+// Scope is a part of the fleet. An empty field matches everything.
 type Scope struct {
 	Cluster string // NoCluster: nodes outside clusters
 	Node    string // k8s.node.name or host.name

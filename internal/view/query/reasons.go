@@ -43,8 +43,8 @@ func appendReasons(reasons []string, where string, sources []view.Source) []stri
 	return reasons
 }
 
-// Readable returns an *UnreadableError where nodes have no GPU that was read and something says why: a source that cannot read, or
-// that no node has sent anything.
+// Readable returns an *UnreadableError if nodes have no GPU that was read and something says why: a source that cannot read, or that no
+// node has sent anything.
 func Readable(s *view.Snapshot, scope Scope, nodes []*view.Node) error {
 	if slices.ContainsFunc(nodes, func(n *view.Node) bool { return slices.ContainsFunc(n.GPUs, WasRead) }) {
 		return nil
@@ -72,7 +72,7 @@ func WasRead(g *view.GPU) bool {
 	return g.Status != nil || g.Memory.Total != nil || g.Utilization.General != nil || g.Power.Watts != nil || len(g.Temperatures) > 0
 }
 
-// ProcessCount returns how many processes a device has, nil where nothing of it was read.
+// ProcessCount returns how many processes a device has, nil if nothing of it was read.
 func ProcessCount(g *view.GPU) *int {
 	n := len(g.Processes)
 	if n == 0 && !WasRead(g) {

@@ -51,7 +51,7 @@ func remedyOfThrottling(reasons []string) string {
 	return "Check the cooling: fans, air flow, and the temperature of the room. docs/troubleshoot/symptoms.md has the reasons."
 }
 
-// remedyOfReason returns what to do where a source cannot be read for a reason (error.type of hw.gpu.source.failure).
+// remedyOfReason returns what to do if a source cannot be read for a reason (error.type of hw.gpu.source.failure).
 func remedyOfReason(reason string) string {
 	switch reason {
 	case "tool_missing":

@@ -52,7 +52,7 @@ func Summarize(scope Scope, nodes []*view.Node, by By) []view.Summary {
 	return groups.summaries(by)
 }
 
-// groupOf returns the group of a GPU. It may be nil where groups are of whole nodes.
+// groupOf returns the group of a GPU. It may be nil if groups are of whole nodes.
 func groupOf(scope Scope, by By, n *view.Node, g *view.GPU) group {
 	switch by {
 	case ByCluster:
@@ -73,7 +73,7 @@ func optionalCluster(name string) string {
 	return name
 }
 
-// eachPackage calls a function for each package of a node and its partitions. A partition whose package is not there stands for itself.
+// eachPackage calls a function for each package of a node and its partitions. A partition whose package is missing represents itself.
 func eachPackage(n *view.Node, do func(g *view.GPU, parts []*view.GPU)) {
 	for i := 0; i < len(n.GPUs); {
 		g, end := n.GPUs[i], i+1
@@ -85,7 +85,7 @@ func eachPackage(n *view.Node, do func(g *view.GPU, parts []*view.GPU)) {
 	}
 }
 
-// group is a group's identity. Its fields are empty where it has none.
+// group is a group's identity. Its fields may be empty.
 type group struct {
 	name, cluster, namespace, kind, node string
 }

@@ -51,8 +51,9 @@ func TestSummarize(t *testing.T) {
 		want  []row
 	}{
 		{"everything", Scope{}, ByNothing, []row{
-			// Memory: 4×80 + 40 + 2×192 + 24. Utilization: (0.97+0+0.5+1 + 0 + 2×0.25 + 0.1) / 8; the failed GPU has none, the divided one that of its
-			// partitions. Temperature: (3×40+88 + 40 + 2×40 + 40) / 8. Power: 650+70+300+700 + 120 + 2×400 + 60; limit: 8×700.
+			// Memory: 4×80 + 40 + 2×192 + 24. Utilization: (0.97+0+0.5+1 + 0 + 2×0.25 + 0.1) / 8; the failed GPU has none, and the divided
+			// one has the utilization of its partitions. Temperature: (3×40+88 + 40 + 2×40 + 40) / 8. Power: 650+70+300+700 + 120 + 2×400 +
+			// 60; limit: 8×700.
 			{nodes: 6, gpus: 9, healthy: 8, failed: 1, stale: 1, total: 768, used: 325, utilization: 3.07 / 8, temperature: 46, power: 2700, limit: 5600, processes: 2},
 		}},
 		{"one cluster", Scope{Cluster: "prod"}, ByNothing, []row{

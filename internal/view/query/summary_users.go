@@ -13,7 +13,7 @@ func summarizeUsers(nodes []*view.Node, by By) []view.Summary {
 	groups := newGroups()
 	for _, n := range nodes {
 		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
-			// Users of a divided GPU are on its partitions. The package stands for them only where it has users itself.
+			// Users of a divided GPU are on its partitions. The package represents them only if it has users itself.
 			if len(parts) == 0 || len(g.Containers)+len(g.Processes) > 0 {
 				addUsers(groups, by, n, g, g, parts)
 				return
@@ -26,7 +26,7 @@ func summarizeUsers(nodes []*view.Node, by By) []view.Summary {
 	return groups.summaries(by)
 }
 
-// addUsers adds a device to the sum of each of its users. A partition's state is that of its package where it has none of its own.
+// addUsers adds a device to the sum of each of its users. A partition without a state has the state of its package.
 func addUsers(groups *groups, by By, n *view.Node, g, whole *view.GPU, parts []*view.GPU) {
 	status := g.Status
 	if status == nil {
@@ -56,7 +56,7 @@ func addUsers(groups *groups, by By, n *view.Node, g, whole *view.GPU, parts []*
 	}
 }
 
-// userGroup returns the group of a user, the one without a name where he has no namespace or no workload.
+// userGroup returns the group of a user, the one without a name if the user has no namespace or no workload.
 func userGroup(by By, u *view.User, n *view.Node) group {
 	if by == ByNamespace {
 		if u.Namespace == nil {

@@ -20,7 +20,7 @@ type total struct {
 	pids map[int]struct{} // on the last node
 }
 
-// add counts a device. Parts are its partitions, where it stands for them.
+// add counts a device. Parts are its partitions, if it represents them.
 func (t *total) add(n *view.Node, g *view.GPU, parts []*view.GPU) {
 	t.enter(n)
 	t.gpus++
@@ -106,7 +106,7 @@ func CoreTemperature(g *view.GPU) *float64 {
 	return hottest
 }
 
-// memory adds up memory. The share in use is that of the devices whose total and use are both known.
+// memory adds up memory. The share in use covers the devices whose total and use are both known.
 type memory struct {
 	total, used, reserved, free sum
 	usedOfKnown, totalOfKnown   sum
@@ -145,7 +145,7 @@ func (s *sum) add(v *float64) {
 	}
 }
 
-// value returns nil where nothing was there.
+// value returns nil if there were no values.
 func (s *sum) value() *float64 {
 	if s.count == 0 {
 		return nil
@@ -160,7 +160,7 @@ type Mean struct{ sum sum }
 // Add adds a value. A nil is not counted.
 func (m *Mean) Add(v *float64) { m.sum.add(v) }
 
-// Value returns the mean, nil where nothing was there.
+// Value returns the mean, nil if there were no values.
 func (m *Mean) Value() *float64 {
 	total := m.sum.value()
 	if total == nil {

@@ -5,7 +5,7 @@ package query
 
 import "github.com/otelgpu/gpureceiver/internal/view"
 
-// The kinds of workloads that are no Kubernetes objects.
+// The kinds of workloads that are not Kubernetes objects.
 const (
 	KindSlurmJob    = "SlurmJob"
 	KindBatchJob    = "BatchJob" // of another batch system: system/job
@@ -13,7 +13,7 @@ const (
 	KindContainer   = "Container" // a container with nothing but an ID or a name
 )
 
-// Owner is a workload's identity. Node is set for jobs and for what is no pod.
+// Owner is a workload's identity. Node is set for jobs and for workloads other than pods.
 type Owner struct {
 	Cluster, Node, Namespace, Kind, Name string
 }
@@ -64,7 +64,7 @@ func jobOf(u *view.User) (kind, name string) {
 	return "", ""
 }
 
-// UserFilter is what a user's names must be. An empty field stands for every name.
+// UserFilter is what a user's names must be. An empty field matches every name.
 type UserFilter struct {
 	Namespace, Pod string
 }
@@ -92,7 +92,7 @@ func (f UserFilter) MatchesGPU(g *view.GPU) bool {
 	return false
 }
 
-// text returns the text, empty where there is none.
+// text returns the text, empty if it is nil.
 func text(s *string) string {
 	if s == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// Workloads returns what each workload on nodes holds and uses, in the order in which they come first. A device is used where the
-// workload has a process, memory or load on it. Idle are the devices that it holds and is known not to use.
+// Workloads returns what each workload on nodes holds and uses, in the order in which they come first. A device is used if the workload has
+// a process, memory or load on it. Idle are the devices that it holds and is known not to use.
 func Workloads(nodes []*view.Node, users UserFilter) []*view.Workload {
 	all := workloads{byOwner: map[Owner]*workload{}, users: users}
 	for _, n := range nodes {

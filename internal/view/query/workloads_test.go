@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
 )
 
-// train holds two GPUs and uses one; the pod with the odd name uses one that nobody holds.
+// train holds two GPUs and uses one; the pod with the odd name uses one that is unallocated.
 func TestWorkloads(t *testing.T) {
 	nodes, err := Nodes(viewtest.Snapshot(), Scope{})
 	require.NoError(t, err)
@@ -51,14 +51,14 @@ func TestWorkloadOnUnreadDevice(t *testing.T) {
 	assert.Nil(t, got[0].Idle)
 }
 
-// A workload is what owns pods on several nodes. What is no pod is one on each node.
+// A workload is an owner of pods on several nodes. A workload without pods is one on each node.
 func TestWorkloadsOnSeveralNodes(t *testing.T) {
 	s := viewtest.Snapshot()
 	pod := func(uid string) view.User {
 		return view.User{Namespace: new("ml"), Pod: new("p"), PodUID: new(uid), WorkloadKind: new("Job"), Workload: new("j")}
 	}
 	users := []view.User{
-		{SlurmJob: new("17")}, {SystemdUnit: new("ollama.service")}, {ContainerID: new("c0ffee")}, {}, // the last is nobody's
+		{SlurmJob: new("17")}, {SystemdUnit: new("ollama.service")}, {ContainerID: new("c0ffee")}, {}, // the last has no workload
 	}
 	for i, n := range s.Nodes[3:5] {
 		n.GPUs = n.GPUs[:1]

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Accepted returns which of the offered media types a request prefers by Accept, the first where it says nothing of them.
+// Accepted returns which of the offered media types a request prefers by Accept, the first if it does not mention them.
 func Accepted(accept []string, offers ...string) string {
 	best, quality := offers[0], 0.0
 	ranges := parseAccept(accept)

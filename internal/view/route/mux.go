@@ -92,7 +92,7 @@ func (h *pathHandler) form(r *http.Request) (*Route, error) {
 	return h.forms[0], nil
 }
 
-// answer answers with a problem, or ends the connection where an answer has begun: half of one must not look whole.
+// answer answers with a problem, or ends the connection if an answer has started: half of one must not look complete.
 func (h *pathHandler) answer(w *writeRecorder, r *http.Request, err error) {
 	problem := AsProblem(err)
 	if problem.Status == http.StatusInternalServerError {

@@ -37,7 +37,7 @@ type Parameter struct {
 	Kind        Kind
 	Choices     []string // of Choice
 	Min, Max    uint64   // of Integer
-	Default     string   // its value where it is not given; empty: it has none
+	Default     string   // the value of a missing parameter; may be empty
 	Example     string
 }
 

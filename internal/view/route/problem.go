@@ -89,5 +89,5 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *ProblemError) {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(answer.Status)
-	_, _ = w.Write(append(body, '\n')) // who asked may be gone
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

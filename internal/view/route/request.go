@@ -23,16 +23,16 @@ type Request struct {
 	values map[string]string
 }
 
-// Text returns a parameter's value, its default where it was not given.
+// Text returns a parameter's value, or its default if it was not given.
 func (r *Request) Text(name string) string { return r.values[name] }
 
-// Integer returns the value of a parameter of kind Integer, 0 where it was not given and has no default.
+// Integer returns the value of a parameter of kind Integer, 0 if it was not given and has no default.
 func (r *Request) Integer(name string) uint64 {
 	n, _ := strconv.ParseUint(r.values[name], 10, 64)
 	return n
 }
 
-// Moment returns the value of a parameter of kind Moment, the zero time where it was not given and has no default.
+// Moment returns the value of a parameter of kind Moment, the zero time if it was not given and has no default.
 func (r *Request) Moment(name string, now time.Time) time.Time {
 	t, _ := moment(r.values[name], now)
 	return t

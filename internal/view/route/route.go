@@ -25,15 +25,15 @@ type Route struct {
 	Description string
 	Parameters  []Parameter
 
-	// Answer is a value of the type that is answered as JSON; nil where the answer is not described by a type.
+	// Answer is a value of the type that is answered as JSON; nil if the answer is not described by a type.
 	Answer any
-	// MediaType is the answer's, JSON where it is empty.
+	// MediaType is the answer's; JSON if it is empty.
 	MediaType string
 	// CSV reports whether the answer is also there as CSV, by Accept.
 	CSV bool
 	// EntityTag reports whether the answer has an entity tag, so that If-None-Match can be answered by 304.
 	EntityTag bool
-	// Problems are the statuses of its errors, beside 400 where it has parameters and 405.
+	// Problems are the statuses of its errors, in addition to 400 if it has parameters and 405.
 	Problems []int
 
 	// Form is the name of a form in which another route of the same path answers too. The query parameter "form", or FormType in Accept,

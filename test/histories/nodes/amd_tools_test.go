@@ -104,7 +104,7 @@ func per(v int64, to float64) any {
 }
 
 // units returns the firmware's count in the unit that the tools assume. Its size shows whether the counter has few bits or many; an APU has
-// none.
+// no counter.
 func (l *amdListed) units(each float64) any {
 	switch {
 	case l.turn > 0:

@@ -131,7 +131,7 @@ func (c *chart) sends(t *testing.T) {
 	assert.InDelta(t, 61, value, 1e-9)
 }
 
-// pods waits until the collectors from outside are as many as they should be, all ready, and returns their UIDs.
+// pods waits until there are as many agentless collectors as expected, all ready, and returns their UIDs.
 func (c *chart) pods(t *testing.T, want int) (uids []types.UID) {
 	t.Helper()
 	eventually(t, "the pods are ready", func() bool {

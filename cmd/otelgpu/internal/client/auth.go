@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// mostSecretBytes is the longest file of a secret or of certificates that is read.
-const mostSecretBytes = 1 << 20
+// maxSecretBytes is the longest file of a secret or of certificates that is read.
+const maxSecretBytes = 1 << 20
 
 // Authorize adds credentials to a request.
 type Authorize func(*http.Request) error
@@ -34,7 +34,7 @@ func FromFile(path string) Secret {
 	}
 }
 
-// Fixed is a secret that is known already, with the name of where it was found.
+// Fixed is a known secret, with the name of its origin.
 func Fixed(secret, where string) Secret {
 	return func() (string, error) { return valid(strings.TrimSpace(secret), where) }
 }
@@ -90,8 +90,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, mostSecretBytes+1))
-	if err == nil && len(data) > mostSecretBytes {
+	data, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+1))
+	if err == nil && len(data) > maxSecretBytes {
 		err = errors.New(path + " is longer than 1 MiB; name another file")
 	}
 	return data, err

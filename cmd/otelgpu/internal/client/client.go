@@ -21,19 +21,19 @@ import (
 	"time"
 )
 
-// DefaultServer is where gpu_view listens unless it is configured otherwise.
+// DefaultServer is the address of gpu_view unless it is configured otherwise.
 const DefaultServer = "http://127.0.0.1:9410"
 
 const (
-	// mostBytes is the longest answer that is read.
-	mostBytes = 64 << 20
-	// mostProblemBytes is the longest error that is read.
-	mostProblemBytes = 64 << 10
+	// maxBytes is the longest answer that is read.
+	maxBytes = 64 << 20
+	// maxProblemBytes is the longest error that is read.
+	maxProblemBytes = 64 << 10
 	// defaultTimeout is the longest time for one answer.
 	defaultTimeout = 10 * time.Second
 )
 
-// Settings say where the server is and how to talk to it.
+// Settings are the address of the server and how to connect to it.
 type Settings struct {
 	Server    string         // the URL; a path before /api is kept
 	Authorize Authorize      // nil: requests carry no credentials
@@ -49,7 +49,7 @@ type Client struct {
 	timeout   time.Duration
 }
 
-// New returns a client. It fails where the URL is none.
+// New returns a client. It fails if the URL is invalid.
 func New(s Settings) (*Client, error) {
 	server, err := parseServer(s.Server)
 	if err != nil {
@@ -122,12 +122,12 @@ func (c *Client) read(ctx context.Context, path string, query url.Values, accept
 		return nil, nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBytes+1))
 	switch {
 	case err != nil:
 		return nil, nil, c.broken(err)
-	case len(body) > mostBytes:
-		return nil, nil, &Failure{What: fmt.Sprintf("%s answered with more than %d MiB", c.server.Host, mostBytes>>20), Do: "ask for less, with --node or --limit"}
+	case len(body) > maxBytes:
+		return nil, nil, &Failure{What: fmt.Sprintf("%s answered with more than %d MiB", c.server.Host, maxBytes>>20), Do: "ask for less, with --node or --limit"}
 	}
 	return answer.Header, body, nil
 }

@@ -95,7 +95,7 @@ func TestLongAnswer(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"items":["`)
 		block := strings.Repeat("x", 1<<20)
-		for range mostBytes>>20 + 64 {
+		for range maxBytes>>20 + 64 {
 			if _, err := io.WriteString(w, block); err != nil {
 				return
 			}

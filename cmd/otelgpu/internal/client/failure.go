@@ -20,7 +20,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// Failure is why there is no answer. Its texts may contain what a server sent.
+// Failure is why an answer is missing. Its texts may contain what a server sent.
 type Failure struct {
 	What       string   // what happened
 	Do         string   // what to do
@@ -99,7 +99,7 @@ func (c *Client) notAPI(what string) error {
 func (c *Client) refused(answer *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if kind == "application/problem+json" {
-		data, err := io.ReadAll(io.LimitReader(answer.Body, mostProblemBytes))
+		data, err := io.ReadAll(io.LimitReader(answer.Body, maxProblemBytes))
 		if err == nil {
 			if f := problem(data, answer.StatusCode); f != nil {
 				return f
@@ -125,7 +125,7 @@ func (c *Client) refused(answer *http.Response) error {
 	return f
 }
 
-// problem reads an error of the API; nil where it is none.
+// problem reads an error of the API; nil if it is not one.
 func problem(data []byte, status int) *Failure {
 	var p view.Problem
 	if json.Unmarshal(data, &p) != nil || p.Title == "" && p.Detail == "" {

@@ -27,8 +27,8 @@ const (
 const (
 	// pageSize is how many entries one request asks for.
 	pageSize = 200
-	// mostPages ends a list whose server always names another page.
-	mostPages = 10_000
+	// maxPages ends a list whose server always names another page.
+	maxPages = 10_000
 )
 
 // Entries are the first entries of a list.
@@ -64,7 +64,7 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, limit 
 	return all, err
 }
 
-// pages asks for pages until there is no next, or enough entries are there. Each call of read returns the number of entries so far, and the
+// pages requests pages until there is no next, or there are enough entries. Each call of read returns the number of entries so far, and the
 // next page's cursor.
 func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, string, error)) error {
 	asked := maps.Clone(query)
@@ -72,7 +72,7 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 		asked = url.Values{}
 	}
 	have := 0
-	for range mostPages {
+	for range maxPages {
 		size := pageSize
 		if limit > 0 {
 			size = min(size, limit-have)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pagesOf is a server of a list of numbers in pages. It checks that a page is never larger than was asked for.
+// pagesOf is a server of a list of numbers in pages. It checks that a page is never larger than requested.
 func pagesOf(t *testing.T, n int, route string) *Client {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {

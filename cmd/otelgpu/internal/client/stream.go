@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// mostLineBytes is the longest line of the stream.
-	mostLineBytes = 64 << 10
+	// maxLineBytes is the longest line of the stream.
+	maxLineBytes = 64 << 10
 	// silence is how long a stream may send nothing: the server sends a comment every 15 s.
 	silence = 45 * time.Second
 )
@@ -44,7 +44,7 @@ func (c *Client) Stream(ctx context.Context, changed func()) error {
 	return c.cause(ctx, c.broken(err))
 }
 
-// cause returns why the stream was ended, where this program ended it.
+// cause returns why the stream was ended, if this program ended it.
 func (c *Client) cause(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return &Failure{What: fmt.Sprintf("%s: %v", c.server, errSilent), Do: "check the network"}
@@ -55,7 +55,7 @@ func (c *Client) cause(ctx context.Context, err error) error {
 // events reads server-sent events. The data is not needed: every event is a change. It always returns an error.
 func events(from io.Reader, alive, changed func()) error {
 	lines := bufio.NewScanner(from)
-	lines.Buffer(make([]byte, 4096), mostLineBytes)
+	lines.Buffer(make([]byte, 4096), maxLineBytes)
 	event := false
 	for lines.Scan() {
 		alive()

@@ -29,7 +29,7 @@ func TestStreamFails(t *testing.T) {
 	}{
 		"no stream": {send(200, "text/html", "<html>"), `"text/html" and no stream`},
 		"too many":  {send(503, "application/problem+json", `{"title":"Too many streams","remedy":"Close a page."}`), "Too many streams; Close a page."},
-		"long line": {send(200, "text/event-stream", strings.Repeat("x", 2*mostLineBytes)), "token too long"},
+		"long line": {send(200, "text/event-stream", strings.Repeat("x", 2*maxLineBytes)), "token too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorContains(t, serve(t, tc.handler).Stream(t.Context(), func() {}), tc.want)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	mostLogBytes = 1 << 20
-	mostReasons  = 4
-	mostLines    = 5
+	maxLogBytes = 1 << 20
+	maxReasons  = 4
+	maxLines    = 5
 )
 
 // Reasons returns what a collector logged about failed reads, newest last: what could not be read, why, and the remedy.
@@ -38,16 +38,16 @@ func Reasons(log string) []string {
 		found = slices.DeleteFunc(found, func(f string) bool { return f == text })
 		found = append(found, text)
 	}
-	return found[max(0, len(found)-mostReasons):]
+	return found[max(0, len(found)-maxReasons):]
 }
 
 // lastLines returns the end of a log for an error message.
 func lastLines(log string) string {
 	lines := strings.Split(strings.TrimSpace(readEnd(log)), "\n")
-	return strings.Join(lines[max(0, len(lines)-mostLines):], "\n")
+	return strings.Join(lines[max(0, len(lines)-maxLines):], "\n")
 }
 
-// readEnd returns at most the last MiB of a file, nothing where it cannot be read.
+// readEnd returns at most the last MiB of a file, or nothing if it cannot be read.
 func readEnd(path string) string {
 	f, err := os.Open(path) //nolint:gosec // a developer's own command line
 	if err != nil {
@@ -58,8 +58,8 @@ func readEnd(path string) string {
 	if err != nil {
 		return ""
 	}
-	from := max(0, info.Size()-mostLogBytes)
-	data, err := io.ReadAll(io.NewSectionReader(f, from, mostLogBytes))
+	from := max(0, info.Size()-maxLogBytes)
+	data, err := io.ReadAll(io.NewSectionReader(f, from, maxLogBytes))
 	if err != nil {
 		return ""
 	}

@@ -36,9 +36,9 @@ func TestReasons(t *testing.T) {
 // Only the end of a long log is read.
 func TestLongLog(t *testing.T) {
 	const first, last = "warn\t{\"what\": \"first\", \"reason\": \"r\"}\n", "warn\t{\"what\": \"last\", \"reason\": \"r\"}\n"
-	log := writeLog(t, first+strings.Repeat("x", mostLogBytes)+"\n"+last)
+	log := writeLog(t, first+strings.Repeat("x", maxLogBytes)+"\n"+last)
 	assert.Equal(t, []string{"last: r"}, Reasons(log))
-	assert.Len(t, readEnd(log), mostLogBytes)
+	assert.Len(t, readEnd(log), maxLogBytes)
 	assert.True(t, strings.HasSuffix(lastLines(log), strings.TrimSpace(last)))
 	assert.Equal(t, "2\n3\n4\n5\n6", lastLines(writeLog(t, "1\n2\n3\n4\n5\n6\n\n")))
 }
@@ -48,6 +48,6 @@ func FuzzReasons(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "log")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		assert.LessOrEqual(t, len(Reasons(path)), mostReasons)
+		assert.LessOrEqual(t, len(Reasons(path)), maxReasons)
 	})
 }

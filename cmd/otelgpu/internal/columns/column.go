@@ -29,8 +29,8 @@ type Column[T any] struct {
 	Title    string         // for people
 	Field    string         // the API's name of it, to sort by; empty: it is not sorted by
 	Right    bool           // aligned to the right
-	Number   bool           // it is one: sorting begins with the largest
-	Optional bool           // no table has it where no row has a value
+	Number   bool           // it is a number: sorting starts with the largest
+	Optional bool           // a table omits it if no row has a value
 	Keep     int            // a narrow terminal first drops the columns with the smallest
 	Text     func(T) string // for people, in their units
 	Value    func(T) any    // string, int, float64, bool or time.Time in the API's unit; nil: not known
@@ -87,7 +87,7 @@ func (s Set[T]) Texts(rows []T) [][]string {
 	return texts
 }
 
-// Compare orders two values of one column. What is not known stands behind everything, in both directions.
+// Compare orders two values of one column. Unknown values come last, in both directions.
 func Compare(a, b any, descending bool) int {
 	switch {
 	case a == nil && b == nil:
@@ -149,7 +149,7 @@ func text[T any](title, field string, keep int, get func(T) *string) Column[T] {
 	}
 }
 
-// optional makes a column one that is only shown where a row has a value.
+// optional makes a column one that is only shown if a row has a value.
 func optional[T any](c Column[T]) Column[T] {
 	c.Optional = true
 	return c

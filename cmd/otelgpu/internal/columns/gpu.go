@@ -81,7 +81,7 @@ func GPUs(now time.Time) Set[GPU] {
 	}
 }
 
-// name is hw.name, or the ID where the GPU has no name.
+// name is hw.name, or the ID if the GPU has no name.
 func name(g GPU) *string {
 	if g.Name != nil && *g.Name != "" {
 		return g.Name
@@ -146,7 +146,7 @@ func hot(g GPU) Level {
 	return Normal
 }
 
-// list is a list in one cell; nil where it is empty.
+// list is a list in one cell; nil if it is empty.
 func list(values []string) any {
 	if len(values) == 0 {
 		return nil
@@ -154,7 +154,7 @@ func list(values []string) any {
 	return strings.Join(values, " ")
 }
 
-// clock is that of the compute units.
+// clock is the clock of the compute units.
 func clock(g GPU) *float64 {
 	for _, domain := range []string{"graphics", "sm"} {
 		if hertz, known := g.Clocks[domain]; known {
@@ -164,7 +164,7 @@ func clock(g GPU) *float64 {
 	return nil
 }
 
-// holder names the first that holds the GPU and how many others do. It is "free" where nothing holds it.
+// holder names the first holder of the GPU and how many others hold it. It is "free" if the GPU is unallocated.
 func holder(g GPU) string {
 	if h := holding(g); h != nil {
 		return display.Text(h)

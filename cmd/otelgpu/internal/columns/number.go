@@ -28,7 +28,7 @@ func byNumber(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits returns how many digits a text begins with.
+// digits returns the number of digits at the start of a text.
 func digits(s string) int {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

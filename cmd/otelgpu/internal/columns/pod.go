@@ -49,7 +49,7 @@ type pods struct {
 	all    []*Pod
 }
 
-// add adds what holds or uses one GPU. A process counts where its container is not known.
+// add adds the holders and users of one GPU. A process counts if its container is unknown.
 func (p *pods) add(g GPU) {
 	known := map[*Pod]bool{}
 	for _, c := range g.Containers {

@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// UserName names who uses or holds a GPU: a pod, a job, a unit, a container or a guest; empty where nothing is known. A job in a pod follows
+// UserName names a user or holder of a GPU: a pod, a job, a unit, a container or a guest; empty if nothing is known. A job in a pod follows
 // the pod.
 func UserName(u *view.User) string {
 	job := jobName(u)
@@ -38,7 +38,7 @@ func podName(u *view.User) string {
 	return *u.Pod
 }
 
-// jobName names a job of a batch system; empty for who is none.
+// jobName names a job of a batch system; "" if the user is not a batch job.
 func jobName(u *view.User) string {
 	switch {
 	case u.SlurmJob != nil:
@@ -54,7 +54,7 @@ func jobName(u *view.User) string {
 	}
 }
 
-// userName is UserName, nil where nothing is known.
+// userName is UserName, nil if the user has no name.
 func userName(u *view.User) *string {
 	if name := UserName(u); name != "" {
 		return &name

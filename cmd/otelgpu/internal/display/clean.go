@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package display has how values look in a terminal: units, tables, and names that nobody can trust.
+// Package display formats values for a terminal: units, tables, and untrusted names.
 package display // import "github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
 
 import (

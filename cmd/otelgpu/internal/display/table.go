@@ -9,13 +9,13 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// mostCells is how wide a column becomes at most.
-const mostCells = 128
+// maxCells is how wide a column becomes at most.
+const maxCells = 128
 
 // Width is the number of cells that a text takes in a terminal.
 func Width(text string) int { return displaywidth.String(text) }
 
-// Fit makes a text exactly this wide: it cuts it with an ellipsis, or fills it with spaces, before it where it is aligned to the right.
+// Fit makes a text exactly this wide: it cuts it with an ellipsis, or fills it with spaces, before it if it is aligned to the right.
 func Fit(text string, width int, right bool) string {
 	have := Width(text)
 	if have > width {
@@ -58,7 +58,7 @@ func Widths(headings []string, rows [][]string) []int {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], min(Width(cell), mostCells))
+			widths[i] = max(widths[i], min(Width(cell), maxCells))
 		}
 	}
 	return widths

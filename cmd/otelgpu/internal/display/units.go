@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Absent stands for a value that is not known.
+// Absent represents an unknown value.
 const Absent = "-"
 
 // Text is a text, cleaned.

@@ -71,7 +71,7 @@ func bundle(ctx context.Context, report *Report, options Options) ([]bundled, er
 	return files, nil
 }
 
-// versions are those of the program and of what it was built from.
+// versions are the versions of the program and of its dependencies.
 func versions() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// readClusters says of each Kubernetes API which rights there are, and what can be read by them.
+// readClusters says for each Kubernetes API which permissions the account has, and what can be read with them.
 func readClusters(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
 	var sections []Section
 	for _, read := range e.ReadClusters(ctx) {
@@ -52,7 +52,7 @@ func (s *Section) addCluster(read *gpureceiver.ClusterRead) {
 	}
 }
 
-// remedies are what to do where an API server cannot be read.
+// remedies are what to do if an API server cannot be read.
 var remedies = map[gpu.FailureReason]string{
 	gpu.FailureAPIUnreachable:  "check the address, the network and the certificate authority",
 	gpu.FailureAPIUnauthorized: "renew the credentials, or correct the file that has them",
@@ -69,7 +69,7 @@ func (s *Section) addFailure(subject string, failure *gpu.Failure, remedy string
 	s.Checks[len(s.Checks)-1].Reason = record.FailureName(failure.Reason)
 }
 
-// addRights says which rights there are, in one line, and which not, each in its own.
+// addRights lists the granted permissions in one line, and each missing permission in a line of its own.
 func (s *Section) addRights(access []kube.Access) {
 	var granted []string
 	for _, a := range access {
@@ -92,7 +92,7 @@ func (s *Section) addRights(access []kube.Access) {
 			s.add(Note, "right", "not allowed to "+a.Right.String()+why+"; only devices of dynamic resource allocation need it")
 			continue
 		}
-		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/rights.md")
+		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/security.md")
 	}
 }
 
@@ -125,10 +125,10 @@ func (s *Section) addExamined(found *kubeexec.Examined) {
 	if found.Readable > 0 {
 		s.add(OK, "nodes", fmt.Sprintf("%d with a container in which a tool can be run; this check reads the first %d", found.Readable, readNodes(found)))
 	}
-	for _, err := range found.Unread[:min(len(found.Unread), mostNamed)] {
+	for _, err := range found.Unread[:min(len(found.Unread), maxNamed)] {
 		s.addFailure("node", gpu.FailureOf(err), "")
 	}
-	if more := len(found.Unread) - mostNamed; more > 0 {
+	if more := len(found.Unread) - maxNamed; more > 0 {
 		s.add(Failed, "nodes", fmt.Sprintf("%d more cannot be read", more))
 	}
 	for i := range found.Reads {

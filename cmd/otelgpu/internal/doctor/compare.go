@@ -122,7 +122,7 @@ func readTool(ctx context.Context, vendor gpu.Vendor, configured string) (string
 	return path, compare.Of(node), nil
 }
 
-// toolsOf are a vendor's tools, the one that is asked first in front.
+// toolsOf are a vendor's tools, the preferred one first.
 func toolsOf(vendor gpu.Vendor) []command.Tool {
 	if vendor == gpu.AMD {
 		return []command.Tool{command.AMDSMI, command.ROCmSMI}
@@ -130,7 +130,7 @@ func toolsOf(vendor gpu.Vendor) []command.Tool {
 	return []command.Tool{command.NvidiaSMI}
 }
 
-// IsTool reports whether a path is that of a tool whose values can be compared, by its name.
+// IsTool reports whether a path is the path of a tool whose values can be compared, by its name.
 func IsTool(path string) bool {
 	return slices.ContainsFunc(append(toolsOf(gpu.NVIDIA), toolsOf(gpu.AMD)...), func(tool command.Tool) bool {
 		return command.ValidatePath(tool, path) == nil

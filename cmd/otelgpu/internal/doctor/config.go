@@ -37,7 +37,7 @@ func defaults() []configured {
 	}}
 }
 
-// providers are those of the otelcol-gpu distribution.
+// providers are the providers of the otelcol-gpu distribution.
 func providers() []confmap.ProviderFactory {
 	return []confmap.ProviderFactory{fileprovider.NewFactory(), envprovider.NewFactory(), yamlprovider.NewFactory()}
 }

@@ -20,7 +20,7 @@ const maxDeviceNodes = 1000
 func deviceNodes() []deviceNode {
 	var nodes []deviceNode
 	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/kfd", "/dev/dri/card*", "/dev/dri/renderD*"} {
-		paths, _ := filepath.Glob(pattern) // the patterns are right
+		paths, _ := filepath.Glob(pattern) // the patterns are valid
 		for _, path := range paths {
 			info, err := os.Lstat(path)
 			if err != nil || info.IsDir() {
@@ -62,8 +62,8 @@ func (s *Section) addDeviceNodes() {
 		s.add(Note, "device nodes", "/dev has none of a GPU; in a container, the runtime mounts them")
 	}
 	for _, k := range order {
-		named := strings.Join(paths[k][:min(len(paths[k]), mostNamed)], " ")
-		if more := len(paths[k]) - mostNamed; more > 0 {
+		named := strings.Join(paths[k][:min(len(paths[k]), maxNamed)], " ")
+		if more := len(paths[k]) - maxNamed; more > 0 {
 			named += fmt.Sprintf(" and %d more", more)
 		}
 		s.add(Note, "device nodes", fmt.Sprintf("%s: %s %s, %s", named, k.mode, k.owner, k.access))

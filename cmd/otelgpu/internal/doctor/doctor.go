@@ -19,13 +19,13 @@ import (
 type Options struct {
 	// Config are the collector's configurations, as its own --config takes them; none: the scrapers that run by default.
 	Config []string
-	// Compare sets the values of this machine's sources beside those of the vendors' tools.
+	// Compare compares the values of this machine's sources with the values of the vendors' tools.
 	Compare bool
 	// Tool is the path of the tool to compare with; empty: that in the usual places, or in PATH.
 	Tool string
 }
 
-// Examine finds out what can be read. Where the time of ctx is over, the report says so and has what was found by then. An error means that
+// Examine diagnoses what can be read. If the time of ctx is over, the report says so and has what was found by then. An error means that
 // the configuration cannot be read at all, or that ctx was cancelled.
 func Examine(ctx context.Context, options Options) (*Report, error) {
 	all := defaults()

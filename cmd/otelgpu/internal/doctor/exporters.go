@@ -21,13 +21,13 @@ import (
 // dialTimeout bounds one connection.
 const dialTimeout = 5 * time.Second
 
-// senders are the exporters that connect to an endpoint, with the port where the endpoint has none. Others listen at it, or write files.
+// senders are the exporters that connect to an endpoint, with the port if the endpoint has no port. Others listen at it, or write files.
 var senders = map[string]string{
 	"otlp": "4317", "otlp_grpc": "4317", "otlphttp": "4318", "otlp_http": "4318",
 	"prometheusremotewrite": "443", "prometheus_remote_write": "443",
 }
 
-// readExporters says whether something listens where the exporters of pipelines send. It connects and sends nothing.
+// readExporters says whether something listens at the endpoints of the exporters of pipelines. It connects and sends nothing.
 func readExporters(ctx context.Context, conf *confmap.Conf) []Section {
 	s := Section{Name: "exporters"}
 	exporters, _ := conf.Get("exporters").(map[string]any)
@@ -73,7 +73,7 @@ func (s *Section) addEndpoint(ctx context.Context, exporter, endpoint, port stri
 	s.add(OK, exporter, "something listens at "+address+"; nothing was sent")
 }
 
-// dialAddress returns where an endpoint is: HOST:PORT, a URL, or a name as gRPC has it, such as dns:///HOST:PORT and unix:///PATH.
+// dialAddress returns the address of an endpoint: HOST:PORT, a URL, or a name as gRPC has it, such as dns:///HOST:PORT and unix:///PATH.
 func dialAddress(endpoint, port string) (network, address string, err error) {
 	if path, isSocket := strings.CutPrefix(endpoint, "unix:"); isSocket {
 		return "unix", strings.TrimPrefix(path, "//"), nil

@@ -40,7 +40,7 @@ func machine() Section {
 	return s
 }
 
-// withoutPlaces shortens an error where a tool is just not there: a scraper that needs it names the places.
+// withoutPlaces shortens an error if a tool is simply missing: a scraper that needs it names the places.
 func withoutPlaces(err error) string {
 	if errors.Is(err, command.ErrNotFound) {
 		return "not in the usual places"
@@ -48,7 +48,7 @@ func withoutPlaces(err error) string {
 	return err.Error()
 }
 
-// addDriver says whether a kernel driver is loaded, and its version. The amdgpu driver of the kernel itself has none.
+// addDriver says whether a kernel driver is loaded, and its version. The amdgpu driver of the kernel itself has no version.
 func (s *Section) addDriver(name, file, loaded string) {
 	text, err := readFact(file)
 	switch {

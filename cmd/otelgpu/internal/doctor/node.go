@@ -18,7 +18,7 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 	table, err := e.CheckProcessTable()
 	switch {
 	case err != nil:
-		s.add(Note, "process table", err.Error()) // where there are GPUs, it is a failure of their source
+		s.add(Note, "process table", err.Error()) // if there are GPUs, it is a failure of their source
 	case table && e.AcceptsAnyProcessTable():
 		s.add(Note, "process table", "not checked for missing processes, because any_pid_namespace is true")
 	case table:

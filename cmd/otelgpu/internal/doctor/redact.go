@@ -93,8 +93,8 @@ func redact(path []string, value any) any {
 // secretKey is the key of a secret. The gpu receiver has no such setting, but a configuration that it refuses may have one.
 var secretKey = regexp.MustCompile(`(?i)(token|password|passwd|secret|authorization|headers?|api_?key|[-_]data|_pem)$`)
 
-// open reports whether the values at a path are shown: those of gpu receivers, which name files that have secrets, and not the secrets; and
-// which components there are.
+// open reports whether the values at a path are shown: the values of gpu receivers, which name files that have secrets, and not the
+// secrets; and which components there are.
 func open(path []string) bool {
 	if len(path) < 2 || slices.ContainsFunc(path, secretKey.MatchString) {
 		return false

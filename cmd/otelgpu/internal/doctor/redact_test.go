@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oddConfig has secrets where one does not look for them.
+// oddConfig has secrets in unexpected places.
 const oddConfig = `
 receivers:
   gpu:

@@ -1,8 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor finds out what a configuration of the collector can read here, what not, and why. It reads by the sources of the
-// receiver, and nothing in another way.
+// Package doctor diagnoses what a configuration of the collector can read here, what it cannot read, and why. It reads only through the
+// sources of the receiver.
 //
 //	report.go, text.go      what is found, and how it is printed
 //	doctor.go               one examination
@@ -10,8 +10,8 @@
 //	machine.go, devices.go  facts of the machine
 //	source.go               what the sources of this machine have read
 //	node.go, clusters.go    what the kubelet and Kubernetes APIs answer
-//	compare.go, compare_text.go  our values beside those of the vendors' tools
-//	exporters.go            whether something listens where data are sent
+//	compare.go, compare_text.go  our values and the values of the vendors' tools
+//	exporters.go            whether something listens at the endpoints
 //	bundle.go, redact.go    what an issue report needs
 //	secrets.go              what must not be in a report
 package doctor // import "github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/doctor"
@@ -56,8 +56,8 @@ type Check struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// mostNamed is how many things that are alike a report names. It counts the others.
-const mostNamed = 20
+// maxNamed is how many things that are alike a report names. It counts the others.
+const maxNamed = 20
 
 func (s *Section) add(state State, subject, found string) {
 	s.Checks = append(s.Checks, Check{State: state, Subject: subject, Found: withoutSecrets(found)})

@@ -10,7 +10,7 @@ const removed = "[removed]"
 var (
 	// userInfo is the user and the password of an address, up to the last @: a password that is not escaped may have any character.
 	userInfo = regexp.MustCompile(`(://)[^\s"']+@`)
-	// bearer is a token as it stands in a header.
+	// bearer is a token as it appears in a header.
 	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`)
 )
 

@@ -13,8 +13,7 @@ import (
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// Without the driver's library, a GPU that it is missing for is a failure, although nobody has configured the scraper. A machine without GPUs
-// says so.
+// Without the driver's library, a GPU that needs it is a failure, although the scraper is not configured. A machine without GPUs says so.
 func TestMissingLibrary(t *testing.T) {
 	none := [gpu.NumPresences]gpu.Opt[int64]{gpu.Missing: gpu.Some[int64](0), gpu.Unmanaged: gpu.Some[int64](0)}
 	missing, unmanaged := none, none

@@ -25,7 +25,7 @@ type Options struct {
 // Outputs are the forms of output.
 var Outputs = []string{"table", "json", "csv"}
 
-// Run prints a list. It notes where there are more entries than it printed.
+// Run prints a list. It prints a note if there are more entries than it printed.
 func Run(ctx context.Context, c *client.Client, r Resource, o Options, out, notes io.Writer) error {
 	text, printed, total, err := await(ctx, c, r, o)
 	if err != nil {

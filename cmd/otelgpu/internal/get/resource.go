@@ -32,8 +32,8 @@ func Resources() []Resource {
 	}
 }
 
-// table prints entries by the columns of their type, at the time of the answer. Columns in which nothing is known are left out where a
-// table does not need them.
+// table prints entries by the columns of their type, at the time of the answer. Columns without known values are left out if a table does
+// not need them.
 func table[T any](set func(time.Time, Options) columns.Set[*T]) func(client.Entries, Options) ([]byte, error) {
 	return func(entries client.Entries, o Options) ([]byte, error) {
 		rows, err := client.Decode[T](entries.Items)

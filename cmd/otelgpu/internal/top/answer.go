@@ -25,7 +25,7 @@ type question struct {
 type answer struct {
 	question question
 	at       time.Time
-	err      error // why there is none
+	err      error // why the answer is missing
 
 	summary *view.Summary
 	table   table
@@ -64,10 +64,10 @@ func summary(ctx context.Context, c *client.Client, s scope) (*view.Summary, err
 	return sums[0], nil
 }
 
-// mostReasons is how many sources are named.
-const mostReasons = 3
+// maxReasons is how many sources are named.
+const maxReasons = 3
 
-// failing names the sources that cannot read, and where.
+// failing names the sources that cannot read, with their nodes.
 func failing(info *view.Info) []string {
 	var all []string
 	for _, s := range info.Sources {
@@ -82,8 +82,8 @@ func failing(info *view.Info) []string {
 		}
 		all = append(all, text)
 	}
-	if more := len(all) - mostReasons; more > 0 {
-		all = append(all[:mostReasons], number(more)+" more; otelgpu get nodes lists them")
+	if more := len(all) - maxReasons; more > 0 {
+		all = append(all[:maxReasons], number(more)+" more; otelgpu get nodes lists them")
 	}
 	return all
 }

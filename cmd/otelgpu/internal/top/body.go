@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// mostCells is how wide a column is at most, beside the last one.
-	mostCells = 44
-	gap       = "  "
+	// maxCells is how wide a column is at most, beside the last one.
+	maxCells = 44
+	gap      = "  "
 )
 
 // body is the table: headings, rows, and what is not shown.
@@ -102,7 +102,7 @@ func fit(t *table, hidden func(heading) bool, width int) (shown, widths []int) {
 		}
 		natural[i] = display.Width(h.title) + 1 // the mark of the order
 		for _, r := range t.rows {
-			natural[i] = max(natural[i], min(mostCells, display.Width(r.cells[i].text)))
+			natural[i] = max(natural[i], min(maxCells, display.Width(r.cells[i].text)))
 		}
 		shown = append(shown, i)
 	}

@@ -57,7 +57,7 @@ func (m *model) frame(width, height int, now time.Time) []line {
 	return append(lines, foot)
 }
 
-// head is what stands above the table.
+// head is the part above the table.
 func (m *model) head(width int, now time.Time) []line {
 	var lines []line
 	add := func(level columns.Level, bold bool, text string, most int) {
@@ -135,7 +135,7 @@ func (s scope) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// why says since when there is no answer, and why.
+// why says since when the answer is missing, and why.
 func (m *model) why(now time.Time) string {
 	text := gpu.CleanText(m.failure.Error())
 	if refused(m.failure) {
@@ -150,7 +150,7 @@ func refused(err error) bool {
 	return errors.As(err, &failure) && failure.Status != 0
 }
 
-// sums are those of the fleet or its part.
+// sums are the sums of the fleet or its part.
 func sums(s *view.Summary) string {
 	if s == nil {
 		return ""

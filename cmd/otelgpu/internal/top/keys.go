@@ -9,8 +9,8 @@ import (
 	"github.com/gdamore/tcell/v3"
 )
 
-// mostFilter is the longest filter in bytes.
-const mostFilter = 100
+// maxFilter is the longest filter in bytes.
+const maxFilter = 100
 
 // help is what ? shows.
 var help = [][2]string{
@@ -105,7 +105,7 @@ func (m *model) edit(e *tcell.EventKey) {
 		_, size := utf8.DecodeLastRuneInString(m.filter)
 		m.filter = m.filter[:len(m.filter)-size]
 	case tcell.KeyRune:
-		if len(m.filter)+len(e.Str()) <= mostFilter {
+		if len(m.filter)+len(e.Str()) <= maxFilter {
 			m.filter += e.Str()
 		}
 	}

@@ -63,7 +63,7 @@ func (l *loader) run(ctx context.Context) {
 		case failures > 0:
 			wait = answerRetries.Wait(failures)
 		case changed:
-			wait = max(l.interval, 4*cost) // what is slow is not asked for all the time
+			wait = max(l.interval, 4*cost) // slow answers are requested less often
 		}
 		timer := time.NewTimer(time.Until(last.Add(wait)))
 		if !asked {
@@ -96,28 +96,28 @@ func (l *loader) run(ctx context.Context) {
 	}
 }
 
-// watch follows the server's stream of changes, and polls while there is none.
+// watch follows the server's stream of changes, and polls while there is no stream.
 func (l *loader) watch(ctx context.Context) {
 	failures := 0
 	for ctx.Err() == nil {
 		live := false
-		_ = l.client.Stream(ctx, func() { // its end is no error: polling replaces it
+		_ = l.client.Stream(ctx, func() { // its end is not an error: polling replaces it
 			if !live {
 				live = true
-				l.tell(ctx, true)
+				l.notify(ctx, true)
 			}
 			l.change()
 		})
 		if live {
 			failures = 0
-			l.tell(ctx, false)
+			l.notify(ctx, false)
 		}
 		failures++
 		l.poll(ctx, streamRetries.Wait(failures))
 	}
 }
 
-func (l *loader) tell(ctx context.Context, live bool) {
+func (l *loader) notify(ctx context.Context, live bool) {
 	select {
 	case l.live <- live:
 	case <-ctx.Done():

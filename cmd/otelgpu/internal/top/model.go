@@ -22,7 +22,7 @@ type model struct {
 	help    bool
 	paused  bool
 
-	answer   *answer   // the last that was no error, to the question that is asked now
+	answer   *answer   // the last that was not an error, to the current question
 	failure  error     // why the last question has no answer
 	failed   time.Time // since when
 	live     bool      // the server sends changes
@@ -39,12 +39,12 @@ func newModel(o Options) *model {
 	return m
 }
 
-// question is what has to be asked for the screen.
+// question is the question that the screen needs.
 func (m *model) question() question {
 	return question{pane: m.pane, scope: m.scope, order: m.orders[m.pane]}
 }
 
-// take keeps an answer, where it is to the present question.
+// take keeps an answer if it is to the current question.
 func (m *model) take(a answer) {
 	if a.question != m.question() || m.paused {
 		return
@@ -149,7 +149,7 @@ func (m *model) paneOf(name string) int {
 	return slices.IndexFunc(m.panes, func(p pane) bool { return p.name == name })
 }
 
-// sortBy moves the order to the next column that the server can sort by, or to its own order. Numbers begin with the largest.
+// sortBy moves the order to the next column that the server can sort by, or to its own order. Numbers start with the largest.
 func (m *model) sortBy(step int) {
 	fields := []order{{}}
 	now := 0

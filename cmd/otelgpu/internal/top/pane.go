@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// mostRows is how many rows a pane shows. The server sorts, so that they are the first of all.
-	mostRows = 200
-	// mostPodGPUs is of how many GPUs the pods are shown: no route of the API sorts pods.
-	mostPodGPUs = 500
+	// maxRows is how many rows a pane shows. The server sorts, so that they are the first of all.
+	maxRows = 200
+	// maxPodGPUs is of how many GPUs the pods are shown: no route of the API sorts pods.
+	maxPodGPUs = 500
 )
 
 // pane is one of the tables.
 type pane struct {
 	name    string
 	columns []heading
-	order   order // with which it begins
+	order   order // with which it starts
 	load    func(context.Context, *client.Client, scope, order) (table, error)
 }
 
@@ -73,7 +73,7 @@ type table struct {
 	note    string // about what is missing
 }
 
-// row is one line. Its cluster and node are where Enter leads.
+// row is one line. Enter leads to its cluster and node.
 type row struct {
 	key   string
 	place scope
@@ -146,7 +146,7 @@ func listPane[T any](name, path, by string, columnsAt func(time.Time) columns.Se
 			if o.field != "" {
 				query.Set("sort", o.parameter())
 			}
-			entries, err := c.List(ctx, path, query, mostRows)
+			entries, err := c.List(ctx, path, query, maxRows)
 			if err != nil {
 				return table{}, err
 			}
@@ -174,7 +174,7 @@ func podPane() pane {
 	return pane{
 		name: "Pods", columns: headings(set),
 		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
-			entries, err := c.List(ctx, client.GPUs, s.parameters(), mostPodGPUs)
+			entries, err := c.List(ctx, client.GPUs, s.parameters(), maxPodGPUs)
 			if err != nil {
 				return table{}, err
 			}

@@ -66,10 +66,10 @@ func (m *model) print(out io.Writer) error {
 	return nil
 }
 
-// every is the time between tables where the output is no terminal.
+// every is the time between tables if the output is not a terminal.
 const every = 5 * time.Second
 
-// Repeat writes the table from time to time until the context ends. Where there is no GPU it says so, and why, once for each set of reasons.
+// Repeat writes the table from time to time until the context ends. If there is no GPU it says so, and why, once for each set of reasons.
 func Repeat(ctx context.Context, c *client.Client, out io.Writer, o Options) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

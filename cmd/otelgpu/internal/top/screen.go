@@ -24,7 +24,7 @@ func paint(s tcell.Screen, lines []line) {
 	s.Show()
 }
 
-// style uses the terminal's own 16 colours, which its user has chosen. tcell leaves colours out where NO_COLOR is set.
+// style uses the terminal's own 16 colours, which its user has chosen. tcell leaves colours out if NO_COLOR is set.
 func style(l look) tcell.Style {
 	s := tcell.StyleDefault.Bold(l.bold).Reverse(l.reverse)
 	switch l.level {

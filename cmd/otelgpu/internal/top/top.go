@@ -21,7 +21,7 @@ import (
 // Options are what to show.
 type Options struct {
 	Server        string // its address, for the title
-	Cluster, Node string // the part of the fleet with which to begin
+	Cluster, Node string // the part of the fleet with which to start
 	Interval      time.Duration
 
 	// For a collector that was started beside the screen.

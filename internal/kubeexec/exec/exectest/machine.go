@@ -53,7 +53,7 @@ type Machine struct {
 	UUID      string
 	Processes []string         // rows of --query-compute-apps: pid, uuid, memory, name
 	Table     map[int64]string // the cgroup file of a process
-	Private   bool             // the process table is that of a container
+	Private   bool             // the process table of a container
 
 	mu    sync.Mutex
 	calls []string
@@ -89,7 +89,7 @@ func (m *Machine) Box() Box {
 	})
 }
 
-// fields are what the machine's nvidia-smi can be asked for.
+// fields are the fields that the machine's nvidia-smi can print.
 var fields = []string{"index", "uuid", "pci.bus_id", "driver_version", "utilization.gpu", "memory.total", "memory.used", "name"}
 
 func (m *Machine) smi(args []string) (string, int) {

@@ -15,17 +15,17 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// reviewPath is where an account asks for its own rights.
+// reviewPath is the resource by which an account queries its own permissions.
 const reviewPath = "selfsubjectaccessreviews"
 
-// Deny has the account lack rights, such as "watch nodes" and "create pods/exec".
+// Deny removes permissions from the account, such as "watch nodes" and "create pods/exec".
 func (s *Server) Deny(rights ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied = append(s.denied, rights...)
 }
 
-// serveReview answers whether an account has a right.
+// serveReview answers whether an account has a permission.
 func (s *Server) serveReview(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	assert.NoError(s.t, err)

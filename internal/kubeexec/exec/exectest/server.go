@@ -87,7 +87,7 @@ func NewServer(t testing.TB) *Server {
 	return s
 }
 
-// Write writes a file in the server's folder, such as ca.crt or token.
+// Write writes a file in the server's directory, such as ca.crt or token.
 func (s *Server) Write(name, content string) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(s.Dir, name), []byte(content), 0o600))
 }
@@ -252,7 +252,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, resources, namesp
 	}
 }
 
-// Where the driver pods of the NVIDIA GPU operator are.
+// The place of the driver pods of the NVIDIA GPU operator.
 const (
 	Namespace       = "gpu-operator"
 	DriverContainer = "nvidia-driver-ctr"

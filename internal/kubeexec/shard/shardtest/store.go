@@ -31,7 +31,7 @@ type Store struct {
 // New returns a Store without Leases.
 func New() *Store { return &Store{leases: map[string]*coordinationv1.Lease{}} }
 
-// Names are those of the Leases that have a label's value, in order.
+// Names are the names of the Leases that have a label's value, in order.
 func (s *Store) Names(label, value string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Store) Names(label, value string) []string {
 	return names
 }
 
-// Holder is who holds a Lease; nobody where it is empty.
+// Holder is the holder of a Lease; empty if it is not held.
 func (s *Store) Holder(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
