@@ -97,7 +97,7 @@ type ClusterLeaderElection struct {
 
 const defaultLease = "gpureceiver-cluster"
 
-// check returns what is wrong, by key. A nil ClusterLeaderElection is right.
+// check returns what is wrong, by key. A nil ClusterLeaderElection is valid.
 func (e *ClusterLeaderElection) check() error {
 	if e == nil {
 		return nil
@@ -121,13 +121,13 @@ func (e *ClusterLeaderElection) name() string {
 	return e.LeaseName
 }
 
-// rights are the permissions that the election needs.
-func (e *ClusterLeaderElection) rights() []kube.Right {
+// permissions are the permissions that the election needs.
+func (e *ClusterLeaderElection) permissions() []kube.Permission {
 	if e == nil {
 		return nil
 	}
-	lease := kube.Right{Group: "coordination.k8s.io", Resource: "leases", Namespace: e.LeaseNamespace}
-	rights := kube.RightsTo(lease, "create")
+	lease := kube.Permission{Group: "coordination.k8s.io", Resource: "leases", Namespace: e.LeaseNamespace}
+	permissions := kube.PermissionsTo(lease, "create")
 	lease.Name = e.name()
-	return append(rights, kube.RightsTo(lease, "get", "update")...)
+	return append(permissions, kube.PermissionsTo(lease, "get", "update")...)
 }

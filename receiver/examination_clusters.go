@@ -40,11 +40,11 @@ type ClusterRead struct {
 
 // apiUse is a part of a configuration that reads a Kubernetes API.
 type apiUse struct {
-	key, name string
-	api       *kube.Config
-	rights    []kube.Right
-	kinds     []string                            // of owners
-	read      func(context.Context, *ClusterRead) // after the review; nil: nothing
+	key, name   string
+	api         *kube.Config
+	permissions []kube.Permission
+	kinds       []string                            // of owners
+	read        func(context.Context, *ClusterRead) // after the review; nil: nothing
 }
 
 // ReadClusters queries each Kubernetes API of the configuration for the permissions that its parts need, and reads what kubernetes_cluster
@@ -80,7 +80,7 @@ func (u *apiUse) examine(ctx context.Context) ClusterRead {
 		read.Failure = gpu.FailureOf(kube.Keyed(u.key, err))
 		return read
 	}
-	read.Access, err = kube.Review(ctx, clients.Kubernetes, u.rights)
+	read.Access, err = kube.Review(ctx, clients.Kubernetes, u.permissions)
 	if err != nil {
 		read.Failure = &gpu.Failure{Reason: kube.ReasonOf(err), Err: err}
 		return read
@@ -100,23 +100,23 @@ func (c *Config) apiUses(signals Signals) []apiUse {
 	a := &c.Attribution
 	if a.Owners != nil {
 		options := kube.ViewOptions{Pods: kube.PodsOptions{Node: a.NodeName}, Kinds: a.Owners.Kinds, Devices: a.PodResources != nil}
-		uses = append(uses, apiUse{key: "attribution::owners", name: a.ClusterName, api: &a.Owners.API, rights: options.Rights(), kinds: a.Owners.Kinds})
+		uses = append(uses, apiUse{key: "attribution::owners", name: a.ClusterName, api: &a.Owners.API, permissions: options.Permissions(), kinds: a.Owners.Kinds})
 	}
 	if a.NodeLabels != nil {
 		uses = append(uses, apiUse{
-			key: "attribution::node_labels", name: a.ClusterName, api: &a.NodeLabels.API, rights: kube.NodeLabelsRights(a.NodeName),
+			key: "attribution::node_labels", name: a.ClusterName, api: &a.NodeLabels.API, permissions: kube.NodeLabelsPermissions(a.NodeName),
 		})
 	}
 	for _, key := range c.scraperKeys() {
 		switch s := c.scraperConfig(key).(type) {
 		case *ClusterConfig:
 			uses = append(uses, apiUse{
-				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, rights: append(cluster.Rights(s.ownerKinds(), s.DeviceClasses), s.LeaderElection.rights()...), kinds: s.ownerKinds(), read: s.readOnce,
+				key: scrapersKey + "::" + key, name: a.ClusterName, api: &s.API, permissions: append(cluster.Permissions(s.ownerKinds(), s.DeviceClasses), s.LeaderElection.permissions()...), kinds: s.ownerKinds(), read: s.readOnce,
 			})
 		case *kubeexec.Config:
 			for i := range s.Clusters {
 				uses = append(uses, apiUse{
-					key: fmt.Sprintf("%s::%s::clusters::%d", scrapersKey, key, i), name: s.Clusters[i].Name, api: &s.Clusters[i].API, rights: s.Rights(i), kinds: execKinds(s),
+					key: fmt.Sprintf("%s::%s::clusters::%d", scrapersKey, key, i), name: s.Clusters[i].Name, api: &s.Clusters[i].API, permissions: s.Permissions(i), kinds: execKinds(s),
 					read: func(ctx context.Context, read *ClusterRead) { c.examineNodes(ctx, signals, s, i, read) },
 				})
 			}

@@ -19,8 +19,8 @@ func TestExaminationAsksForOwners(t *testing.T) {
 	uses := cfg.apiUses(Signals{Logs: true})
 	require.Len(t, uses, 1)
 	var texts []string
-	for _, right := range uses[0].rights {
-		texts = append(texts, right.String())
+	for _, permission := range uses[0].permissions {
+		texts = append(texts, permission.String())
 	}
 	assert.Equal(t, []string{"replicasets.apps"}, uses[0].kinds)
 	assert.Subset(t, texts, []string{"list pods", "list nodes", "list replicasets.apps", "watch replicasets.apps"})

@@ -79,8 +79,8 @@ func TestDoctorClusters(t *testing.T) {
 	r := report(t, got)
 	live, gone := "gpu: scrapers::kubernetes_exec::clusters::0", "gpu: scrapers::kubernetes_exec::clusters::1"
 	assert.Equal(t, doctor.OK, check(t, r, live, "API server").State)
-	assert.Contains(t, check(t, r, live, "rights").Found, "list nodes, watch nodes, list pods in namespace gpu-operator, watch pods in namespace gpu-operator")
-	right := check(t, r, live, "right")
+	assert.Contains(t, check(t, r, live, "permissions").Found, "list nodes, watch nodes, list pods in namespace gpu-operator, watch pods in namespace gpu-operator")
+	permission := check(t, r, live, "permission")
 	assert.Equal(t, doctor.Failed, right.State)
 	assert.Contains(t, right.Found, "not allowed to create pods/exec in namespace gpu-operator")
 	assert.Contains(t, got.out, "not allowed to watch replicasets.apps;")

@@ -74,11 +74,11 @@ func (s *Section) addRights(access []kube.Access) {
 	var granted []string
 	for _, a := range access {
 		if a.Allowed {
-			granted = append(granted, a.Right.String())
+			granted = append(granted, a.Permission.String())
 		}
 	}
 	if len(granted) > 0 {
-		s.add(OK, "rights", strings.Join(granted, ", "))
+		s.add(OK, "permissions", strings.Join(granted, ", "))
 	}
 	for _, a := range access {
 		if a.Allowed {
@@ -89,10 +89,10 @@ func (s *Section) addRights(access []kube.Access) {
 			why = ": " + a.Reason
 		}
 		if a.Optional {
-			s.add(Note, "right", "not allowed to "+a.Right.String()+why+"; only devices of dynamic resource allocation need it")
+			s.add(Note, "permission", "not allowed to "+a.Permission.String()+why+"; only devices of dynamic resource allocation need it")
 			continue
 		}
-		s.add(Failed, "right", "not allowed to "+a.Right.String()+why+"; grant it by a Role or ClusterRole; docs/operate/security.md")
+		s.add(Failed, "permission", "not allowed to "+a.Permission.String()+why+"; grant it by a Role or ClusterRole; docs/operate/security.md")
 	}
 }
 

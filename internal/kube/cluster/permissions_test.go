@@ -13,8 +13,8 @@ import (
 func TestRights(t *testing.T) {
 	texts := func(kinds ...string) []string {
 		var all []string
-		for _, right := range Rights(kinds, nil) {
-			all = append(all, right.String())
+		for _, permission := range Permissions(kinds, nil) {
+			all = append(all, permission.String())
 		}
 		return all
 	}
@@ -22,8 +22,8 @@ func TestRights(t *testing.T) {
 	assert.ElementsMatch(t, own, texts())
 	assert.ElementsMatch(t, append(own, "list replicasets.apps", "watch replicasets.apps"), texts("replicasets.apps"))
 	var claims []string
-	for _, right := range Rights(nil, []string{"gpu.nvidia.com"}) {
-		claims = append(claims, right.String())
+	for _, permission := range Permissions(nil, []string{"gpu.nvidia.com"}) {
+		claims = append(claims, permission.String())
 	}
 	assert.ElementsMatch(t, append(own, "list resourceclaims.resource.k8s.io", "watch resourceclaims.resource.k8s.io"), claims)
 }

@@ -11,14 +11,14 @@ import (
 )
 
 func TestRightString(t *testing.T) {
-	for want, right := range map[string]Right{
+	for want, permission := range map[string]Permission{
 		"list pods":                                        {Verb: "list", Resource: "pods"},
 		"get nodes n1":                                     {Verb: "get", Resource: "nodes", Name: "n1"},
 		"create pods/exec in namespace gpus":               {Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "gpus"},
 		"watch resourceslices.resource.k8s.io":             {Verb: "watch", Group: "resource.k8s.io", Resource: "resourceslices"},
 		"delete leases.coordination.k8s.io in namespace a": {Verb: "delete", Group: "coordination.k8s.io", Resource: "leases", Namespace: "a"},
 	} {
-		assert.Equal(t, want, right.String())
+		assert.Equal(t, want, permission.String())
 	}
 }
 
@@ -26,7 +26,7 @@ func TestRightString(t *testing.T) {
 func TestViewRights(t *testing.T) {
 	texts := func(o ViewOptions) []string {
 		var all []string
-		for _, r := range o.Rights() {
+		for _, r := range o.Permissions() {
 			all = append(all, r.String())
 		}
 		return all
@@ -41,7 +41,7 @@ func TestViewRights(t *testing.T) {
 
 // An API server that does not know the review says so, with the request.
 func TestReviewFails(t *testing.T) {
-	found, err := Review(t.Context(), newClients(t, nil).Kubernetes, RightsTo(Right{Resource: "pods"}, "list", "watch"))
+	found, err := Review(t.Context(), newClients(t, nil).Kubernetes, PermissionsTo(Permission{Resource: "pods"}, "list", "watch"))
 	require.ErrorContains(t, err, "ask whether the account may list pods")
 	assert.Empty(t, found)
 }

@@ -17,9 +17,9 @@ func TestRights(t *testing.T) {
 	config.LeaderElection = &LeaderElectionConfig{LeaseNamespace: "collectors"}
 	texts := func(cluster int) []string {
 		var all []string
-		for _, right := range config.Rights(cluster) {
-			assert.False(t, right.Optional)
-			all = append(all, right.String())
+		for _, permission := range config.Permissions(cluster) {
+			assert.False(t, permission.Optional)
+			all = append(all, permission.String())
 		}
 		return all
 	}
