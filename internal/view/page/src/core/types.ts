@@ -52,7 +52,7 @@ export interface Container {
   slurm_account: string | null;
   slurm_job: string | null;
   slurm_partition: string | null;
-  slurm_sluid: string | null; // Slurm 26.05 where it names cgroups by it
+  slurm_sluid: string | null; // Slurm 26.05 if it names cgroups by it
   slurm_user: string | null;
   systemd_unit: string | null;
   utilization: number | null;
@@ -410,7 +410,7 @@ export interface NodeList {
   total: number; // entries on all pages
 }
 
-/** NodeSource is a source and where it reads. */
+/** NodeSource is a source and the node that it reads. */
 export interface NodeSource {
   cluster: string | null;
   name: string; // hw.gpu.source.name
@@ -487,7 +487,7 @@ export interface Process {
   slurm_account: string | null;
   slurm_job: string | null;
   slurm_partition: string | null;
-  slurm_sluid: string | null; // Slurm 26.05 where it names cgroups by it
+  slurm_sluid: string | null; // Slurm 26.05 if it names cgroups by it
   slurm_user: string | null;
   started: string | null;
   systemd_unit: string | null;
@@ -548,7 +548,7 @@ export interface Summary {
   memory: Memory; // sums
   memory_utilization: number | null; // used / total of the sums
   namespace: string | null; // of a workload or a namespace
-  node: string | null; // of a node, or of a workload that is no pod
+  node: string | null; // of a node, or of a workload other than a pod
   nodes: number;
   power_limit_watts: number | null; // sum
   power_watts: number | null; // sum
@@ -602,7 +602,7 @@ export interface Tile {
   index: number | null;
   memory: number | null; // used / total, rounded to hundredths
   model: string | null;
-  namespace?: string | null; // of what holds it, else of what uses it, where it is one
+  namespace?: string | null; // of the holder, else of the user, if there is one
   node: string;
   parent?: string | null;
   stale?: boolean;
@@ -649,7 +649,7 @@ export interface Workload {
   memory_bytes: number | null;
   name: string;
   namespace: string | null;
-  node: string | null; // of what is no pod
+  node: string | null; // of a workload other than a pod
   pods: number;
   power_watts: number | null;
   used: number; // devices on which it has processes or load
@@ -661,4 +661,151 @@ export interface WorkloadList {
   next: string | null;
   time: string;
   total: number; // entries on all pages
+}
+
+/** Columns are the columns by which the API sorts each list. */
+export interface Columns {
+  events:
+    | "time"
+    | "observed"
+    | "severity"
+    | "name"
+    | "cluster"
+    | "node"
+    | "gpu"
+    | "body"
+    | "uid";
+  metrics:
+    | "cluster"
+    | "node"
+    | "index"
+    | "id"
+    | "parent"
+    | "name"
+    | "vendor"
+    | "model"
+    | "pci_address"
+    | "driver_version"
+    | "partition_profile"
+    | "last_seen"
+    | "status"
+    | "faults"
+    | "throttled"
+    | "utilization"
+    | "encoder_utilization"
+    | "decoder_utilization"
+    | "memory_controller_utilization"
+    | "memory_total_bytes"
+    | "memory_used_bytes"
+    | "memory_free_bytes"
+    | "memory_utilization"
+    | "temperature_celsius"
+    | "power_watts"
+    | "power_limit_watts"
+    | "power_utilization"
+    | "energy_joules"
+    | "clock_graphics_hertz"
+    | "clock_memory_hertz"
+    | "performance_state"
+    | "allocated"
+    | "processes";
+  nodes:
+    | "cluster"
+    | "name"
+    | "host"
+    | "state"
+    | "readable"
+    | "reasons"
+    | "last_seen"
+    | "interval_seconds"
+    | "drivers"
+    | "gpu_count"
+    | "missing"
+    | "unmanaged"
+    | "memory_total_bytes"
+    | "memory_used_bytes"
+    | "memory_free_bytes"
+    | "memory_utilization";
+  problems:
+    | "severity"
+    | "kind"
+    | "cluster"
+    | "node"
+    | "gpu"
+    | "index"
+    | "what"
+    | "detail"
+    | "remedy";
+  processes:
+    | "cluster"
+    | "node"
+    | "gpu"
+    | "gpu_index"
+    | "pid"
+    | "type"
+    | "name"
+    | "command"
+    | "command_line"
+    | "owner"
+    | "user_id"
+    | "started"
+    | "memory_bytes"
+    | "utilization"
+    | "memory_controller_utilization"
+    | "encoder_utilization"
+    | "decoder_utilization"
+    | "namespace"
+    | "pod"
+    | "container"
+    | "container_id"
+    | "workload_kind"
+    | "workload"
+    | "container_name"
+    | "slurm_job"
+    | "slurm_sluid"
+    | "slurm_user"
+    | "slurm_account"
+    | "slurm_partition"
+    | "batch_system"
+    | "batch_job"
+    | "systemd_unit";
+  summary:
+    | "by"
+    | "group"
+    | "cluster"
+    | "namespace"
+    | "kind"
+    | "node"
+    | "nodes"
+    | "unreadable_nodes"
+    | "stale_nodes"
+    | "gpus"
+    | "healthy"
+    | "failed"
+    | "unknown"
+    | "stale"
+    | "memory_total_bytes"
+    | "memory_used_bytes"
+    | "memory_free_bytes"
+    | "memory_utilization"
+    | "utilization"
+    | "temperature_celsius"
+    | "power_watts"
+    | "power_limit_watts"
+    | "processes";
+  workloads:
+    | "cluster"
+    | "node"
+    | "namespace"
+    | "kind"
+    | "name"
+    | "pods"
+    | "held"
+    | "used"
+    | "idle"
+    | "memory_bytes"
+    | "power_watts"
+    | "energy_joules"
+    | "idle_seconds"
+    | "gpus";
 }
