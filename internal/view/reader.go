@@ -9,6 +9,8 @@ import "time"
 type Reader interface {
 	// Snapshot returns what is known now.
 	Snapshot() *Snapshot
+	// Generation returns the generation of what is known now. It grows with each change.
+	Generation() uint64
 	// History returns the points of one metric of one GPU after a time. It reports whether there is a history of that GPU and metric.
 	History(id, metric string, since time.Time) (History, bool)
 	// HistoryMetrics returns the metrics that have a history, by name.

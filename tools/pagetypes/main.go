@@ -1,7 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pagetypes writes the TypeScript types of the API's answers, which the page uses, from the schemas of its OpenAPI document: `make generate`.
+// Command pagetypes writes the TypeScript types of the API's answers, and the columns by which it sorts lists, from its OpenAPI document, for the
+// page: `make generate`.
 //
 //	pagetypes openapi.json types.ts
 package main
@@ -38,6 +39,16 @@ func main() {
 		log.Fatal(err)
 	}
 	var document struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name   string `json:"name"`
+					Schema struct {
+						Choices []string `json:"enum"`
+					} `json:"schema"`
+				} `json:"parameters"`
+			} `json:"get"`
+		} `json:"paths"`
 		Components struct {
 			Schemas map[string]schema `json:"schemas"`
 		} `json:"components"`
@@ -63,6 +74,17 @@ func main() {
 		}
 		fmt.Fprintln(out, "}")
 	}
+	fmt.Fprint(out, "\n/** Columns are the columns by which the API sorts each list. */\nexport interface Columns {\n")
+	for _, route := range slices.Sorted(maps.Keys(document.Paths)) {
+		for _, parameter := range document.Paths[route].Get.Parameters {
+			if parameter.Name != "sort" {
+				continue
+			}
+			ascending := slices.DeleteFunc(parameter.Schema.Choices, func(c string) bool { return strings.HasPrefix(c, "-") })
+			fmt.Fprintf(out, "  %s:\n    | \"%s\";\n", path.Base(route), strings.Join(ascending, "\"\n    | \""))
+		}
+	}
+	fmt.Fprintln(out, "}")
 	if err := os.WriteFile(os.Args[2], []byte(out.String()), 0o644); err != nil {
 		log.Fatal(err)
 	}

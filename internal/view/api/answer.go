@@ -26,13 +26,22 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// list answers with a page of a list of a snapshot, as JSON or CSV.
-func list[T any](h *Handler, w http.ResponseWriter, r *route.Request, s *view.Snapshot, t *table[T], all func() ([]T, error)) error {
-	p, err := paged(h, r, t, all)
-	if err != nil {
-		return err
+// listRoute completes the route of a list, which is answered with a page of the entries, as JSON or CSV.
+func listRoute[T any](h *Handler, t *table[T], of route.Route, entries func(*view.Snapshot, *route.Request) ([]T, error)) route.Route {
+	of.Parameters = append(of.Parameters, t.parameters()...)
+	of.Answer, of.CSV, of.EntityTag, of.Problems = view.List[T]{}, true, true, []int{http.StatusNotFound, http.StatusConflict}
+	of.Serve = func(w http.ResponseWriter, r *route.Request) error {
+		s, changed := h.snapshot(w, r)
+		if !changed {
+			return nil
+		}
+		p, err := paged(h, r, t, func() ([]T, error) { return entries(s, r) })
+		if err != nil {
+			return err
+		}
+		return writeList(w, r, t, p, view.List[T]{Time: s.Time, Total: p.total, Next: p.next, Items: []T{}})
 	}
-	return writeList(w, r, t, p, view.List[T]{Time: s.Time, Total: p.total, Next: p.next, Items: []T{}})
+	return of
 }
 
 // paged computes a page, at most a few at once.

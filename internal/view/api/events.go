@@ -5,7 +5,6 @@ package api
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
@@ -33,7 +32,6 @@ func eventTable() *table[view.Event] {
 }
 
 func (h *Handler) eventRoutes() []route.Route {
-	t := eventTable()
 	name := route.Parameter{Name: "name", Example: "hw.gpu.status", Description: "Only events of this name."}
 	severity := route.Parameter{
 		Name: "severity", Kind: route.Choice, Choices: []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"},
@@ -42,20 +40,14 @@ func (h *Handler) eventRoutes() []route.Route {
 	since := route.Parameter{
 		Name: "since", Kind: route.Moment, Example: "1h", Description: "Only events after this time: in RFC 3339, or a duration before now.",
 	}
-	return []route.Route{{
+	return []route.Route{listRoute(h, eventTable(), route.Route{
 		Path: "/api/v1/gpu/events", ID: "listEvents", Tag: "events", Summary: "The last events",
 		Description: "What the receivers reported, the newest first: changes of state and faults, and processes, containers, pods and workloads that come and go. " +
 			"Events of nodes and GPUs that are gone are kept, too.",
-		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), gpuParameter(), name, severity, since}, t.parameters()...),
-		Answer:     view.List[view.Event]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			s, changed := h.snapshot(w, r)
-			if !changed {
-				return nil
-			}
-			return list(h, w, r, s, t, func() ([]view.Event, error) { return h.events(s, r, severity.Choices) })
-		},
-	}}
+		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), gpuParameter(), name, severity, since},
+	}, func(s *view.Snapshot, r *route.Request) ([]view.Event, error) {
+		return h.events(s, r, severity.Choices)
+	})}
 }
 
 // events returns the events that a request asks for. What nothing is known of now may have events from before.

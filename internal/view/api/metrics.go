@@ -42,8 +42,8 @@ func gpuTable() *table[*view.GPU] {
 			{"power_limit_watts", func(g *view.GPU) any { return g.Power.Limit }},
 			{"power_utilization", func(g *view.GPU) any { return g.Power.Utilization }},
 			{"energy_joules", func(g *view.GPU) any { return g.Power.Energy }},
-			{"clock_graphics_hertz", func(g *view.GPU) any { return entry(g.Clocks, "graphics") }},
-			{"clock_memory_hertz", func(g *view.GPU) any { return entry(g.Clocks, "memory") }},
+			{"clock_graphics_hertz", func(g *view.GPU) any { return query.Entry(g.Clocks, "graphics") }},
+			{"clock_memory_hertz", func(g *view.GPU) any { return query.Entry(g.Clocks, "memory") }},
 			{"performance_state", func(g *view.GPU) any { return g.PerformanceState }},
 			{"allocated", func(g *view.GPU) any { return g.Allocated }},
 			{"processes", func(g *view.GPU) any { return query.ProcessCount(g) }},
@@ -65,14 +65,6 @@ func gpuKeys(gpus []*view.GPU) func(*view.GPU) string {
 		}
 		return keyOf(textOf(g.Cluster), g.Node, numberKey(packages[*g.Parent]), *g.Parent, numberKey(g.Index), g.ID)
 	}
-}
-
-func entry(of map[string]float64, name string) *float64 {
-	v, ok := of[name]
-	if !ok {
-		return nil
-	}
-	return &v
 }
 
 func (h *Handler) metricsRoutes() []route.Route {

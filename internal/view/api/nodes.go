@@ -54,7 +54,6 @@ func driverNames(drivers []view.Driver) []string {
 }
 
 func (h *Handler) nodeRoutes() []route.Route {
-	t := nodeTable()
 	state := route.Parameter{
 		Name: "state", Kind: route.Choice, Choices: []string{string(view.Live), string(view.Stale)},
 		Description: "Only nodes in this state. A node is stale after three intervals without a message.",
@@ -65,22 +64,14 @@ func (h *Handler) nodeRoutes() []route.Route {
 		Description: "The node's cluster (k8s.cluster.name). \"-\" stands for nodes outside clusters.",
 	}
 	return []route.Route{
-		{
+		listRoute(h, nodeTable(), route.Route{
 			Path: "/api/v1/gpu/nodes", ID: "listNodes", Tag: "nodes", Summary: "Nodes and their GPUs",
 			Description: "Each node with its GPUs, their processes and containers, sums of memory, labels, drivers, and its sources: readable, or why not.",
-			Parameters:  append([]route.Parameter{clusterParameter(), nodeParameter(), state}, t.parameters()...),
-			Answer:      view.List[*view.Node]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-			Serve: func(w http.ResponseWriter, r *route.Request) error {
-				s, changed := h.snapshot(w, r)
-				if !changed {
-					return nil
-				}
-				return list(h, w, r, s, t, func() ([]*view.Node, error) {
-					nodes, err := query.Nodes(s, scope(r))
-					return inState(nodes, view.State(r.Text("state"))), err
-				})
-			},
-		},
+			Parameters:  []route.Parameter{clusterParameter(), nodeParameter(), state},
+		}, func(s *view.Snapshot, r *route.Request) ([]*view.Node, error) {
+			nodes, err := query.Nodes(s, scope(r))
+			return inState(nodes, view.State(r.Text("state"))), err
+		}),
 		{
 			Path: "/api/v1/gpu/nodes/{node}", ID: "getNode", Tag: "nodes", Summary: "One node",
 			Description: "A node by its name. Where several clusters have a node with this name, the answer is 409 and names them.",

@@ -4,7 +4,6 @@
 package api
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -36,25 +35,16 @@ func problemTable() *table[view.Finding] {
 }
 
 func (h *Handler) problemRoutes() []route.Route {
-	t := problemTable()
-	return []route.Route{{
+	return []route.Route{listRoute(h, problemTable(), route.Route{
 		Path: "/api/v1/gpu/problems", ID: "listProblems", Tag: "problems", Summary: "What is wrong, and what to do",
 		Description: "GPUs that have failed or are degraded, throttle, or reported errors; nodes that are silent or miss GPUs; sources that cannot be read. " +
 			"The worst come first. A GPU at its power limit works as it should and is not listed.",
-		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter()}, t.parameters()...),
-		Answer:     view.List[view.Finding]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			s, changed := h.snapshot(w, r)
-			if !changed {
-				return nil
-			}
-			return list(h, w, r, s, t, func() ([]view.Finding, error) {
-				nodes, err := query.Select(s, scope(r))
-				if err != nil {
-					return nil, err
-				}
-				return query.Findings(s, scope(r), nodes), nil
-			})
-		},
-	}}
+		Parameters: []route.Parameter{clusterParameter(), nodeParameter()},
+	}, func(s *view.Snapshot, r *route.Request) ([]view.Finding, error) {
+		nodes, err := query.Select(s, scope(r))
+		if err != nil {
+			return nil, err
+		}
+		return query.Findings(s, scope(r), nodes), nil
+	})}
 }

@@ -4,8 +4,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
@@ -54,25 +52,16 @@ func processTable() *table[*view.Process] {
 }
 
 func (h *Handler) processRoutes() []route.Route {
-	t := processTable()
-	return []route.Route{{
+	return []route.Route{listRoute(h, processTable(), route.Route{
 		Path: "/api/v1/gpu/processes", ID: "listProcesses", Tag: "processes", Summary: "Processes on GPUs",
 		Description: "Each process on each GPU that it uses, with its pod and workload where they are known.",
-		Parameters: append([]route.Parameter{
+		Parameters: []route.Parameter{
 			clusterParameter(), nodeParameter(), namespaceParameter(), podParameter(), gpuParameter(),
-		}, t.parameters()...),
-		Answer: view.List[*view.Process]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			s, changed := h.snapshot(w, r)
-			if !changed {
-				return nil
-			}
-			return list(h, w, r, s, t, func() ([]*view.Process, error) {
-				nodes, gpu, err := selected(s, r)
-				return query.Processes(nodes, gpu, users(r)), err
-			})
 		},
-	}}
+	}, func(s *view.Snapshot, r *route.Request) ([]*view.Process, error) {
+		nodes, gpu, err := selected(s, r)
+		return query.Processes(nodes, gpu, users(r)), err
+	})}
 }
 
 // selected returns the nodes of a request, and its GPU, nil if it requests all.

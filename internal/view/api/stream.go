@@ -50,7 +50,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *route.Request) error {
 	out := newEvents(w)
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
-	sent := out.write(fmt.Sprintf("retry: 3000\nevent: change\ndata: {\"generation\":%d}\n\n", h.reader.Snapshot().Generation))
+	sent := out.write(fmt.Sprintf("retry: 3000\nevent: change\ndata: {\"generation\":%d}\n\n", h.reader.Generation()))
 	for sent {
 		select {
 		case <-r.Context().Done():

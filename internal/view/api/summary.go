@@ -4,8 +4,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
@@ -45,7 +43,6 @@ func summaryTable() *table[view.Summary] {
 }
 
 func (h *Handler) summaryRoutes() []route.Route {
-	t := summaryTable()
 	by := route.Parameter{
 		Name: "by", Kind: route.Choice, Example: "cluster",
 		Choices: []string{
@@ -53,24 +50,16 @@ func (h *Handler) summaryRoutes() []route.Route {
 		},
 		Description: "One sum for each of these. Without it, one sum of everything.",
 	}
-	return []route.Route{{
+	return []route.Route{listRoute(h, summaryTable(), route.Route{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
 		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
 			"By namespace and by workload, they count what the namespace or the workload holds or uses: partitions, and GPUs without partitions. Other sums count the GPUs.",
-		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), by}, t.parameters()...),
-		Answer:     view.List[view.Summary]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			s, changed := h.snapshot(w, r)
-			if !changed {
-				return nil
-			}
-			return list(h, w, r, s, t, func() ([]view.Summary, error) {
-				nodes, err := query.Nodes(s, scope(r))
-				if err != nil {
-					return nil, err
-				}
-				return query.Summarize(scope(r), nodes, query.By(r.Text("by"))), nil
-			})
-		},
-	}}
+		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), by},
+	}, func(s *view.Snapshot, r *route.Request) ([]view.Summary, error) {
+		nodes, err := query.Nodes(s, scope(r))
+		if err != nil {
+			return nil, err
+		}
+		return query.Summarize(scope(r), nodes, query.By(r.Text("by"))), nil
+	})}
 }

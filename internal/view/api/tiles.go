@@ -21,7 +21,7 @@ func (h *Handler) tilesRoutes() []route.Route {
 		}},
 		Answer: view.Tiles{}, EntityTag: true,
 		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			if _, changed := h.snapshot(w, r); !changed {
+			if !h.changed(w, r, h.reader.Generation()) { // a tile has no ages
 				return nil
 			}
 			return writeJSON(w, h.reader.Tiles(r.Integer("since")))

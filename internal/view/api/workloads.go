@@ -4,8 +4,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
@@ -36,22 +34,13 @@ func workloadTable() *table[*view.Workload] {
 }
 
 func (h *Handler) workloadRoutes() []route.Route {
-	t := workloadTable()
-	return []route.Route{{
+	return []route.Route{listRoute(h, workloadTable(), route.Route{
 		Path: "/api/v1/gpu/workloads", ID: "listWorkloads", Tag: "workloads", Summary: "What workloads hold and use",
 		Description: "Each workload that holds or uses a GPU: a job of a batch system, what owns its pods, a pod without owner, a systemd unit, a container or a guest. " +
 			"A device is idle if the workload holds it and is known not to use it now.",
-		Parameters: append([]route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()}, t.parameters()...),
-		Answer:     view.List[*view.Workload]{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
-		Serve: func(w http.ResponseWriter, r *route.Request) error {
-			s, changed := h.snapshot(w, r)
-			if !changed {
-				return nil
-			}
-			return list(h, w, r, s, t, func() ([]*view.Workload, error) {
-				nodes, err := query.Nodes(s, scope(r))
-				return query.Workloads(nodes, users(r)), err
-			})
-		},
-	}}
+		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()},
+	}, func(s *view.Snapshot, r *route.Request) ([]*view.Workload, error) {
+		nodes, err := query.Nodes(s, scope(r))
+		return query.Workloads(nodes, users(r)), err
+	})}
 }

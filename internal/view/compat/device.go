@@ -4,7 +4,7 @@
 package compat
 
 import (
-	"iter"
+	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
@@ -54,13 +54,6 @@ func (d *device) core() *view.Temperature {
 	return hottest
 }
 
-func (d *device) celsius() *float64 {
-	if core := d.core(); core != nil {
-		return core.Celsius
-	}
-	return nil
-}
-
 // fan returns the speed of the fastest fan.
 func (d *device) fan() *float64 {
 	var fastest *float64
@@ -72,22 +65,13 @@ func (d *device) fan() *float64 {
 	return fastest
 }
 
-// processes yields those on the package and on its partitions.
-func (d *device) processes() iter.Seq[*view.Process] {
-	return func(yield func(*view.Process) bool) {
-		for _, p := range d.Processes {
-			if !yield(p) {
-				return
-			}
-		}
-		for _, part := range d.parts {
-			for _, p := range part.Processes {
-				if !yield(p) {
-					return
-				}
-			}
-		}
+// processes returns the processes on the package and on its partitions.
+func (d *device) processes() []*view.Process {
+	all := slices.Clip(d.Processes) // the snapshot shares it
+	for _, part := range d.parts {
+		all = append(all, part.Processes...)
 	}
+	return all
 }
 
 // processName returns the name of the program, else the command.

@@ -3,7 +3,10 @@
 
 package compat
 
-import "github.com/otelgpu/gpureceiver/internal/view"
+import (
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
+)
 
 // NodeA is a node in form A.
 type NodeA struct {
@@ -78,7 +81,7 @@ func FromNodeA(n *view.Node) NodeA {
 
 func gpuA(d *device) GPUA {
 	return GPUA{
-		Index: d.Index, UUID: d.ID, Name: d.Model, DriverVersion: d.DriverVersion, Temperature: rounded(d.celsius()),
+		Index: d.Index, UUID: d.ID, Name: d.Model, DriverVersion: d.DriverVersion, Temperature: rounded(query.CoreTemperature(d.GPU)),
 		UtilizationGPU: percent(d.general()), UtilizationMemory: percent(d.Utilization.MemoryController),
 		MemoryTotal: mebibytes(d.Memory.Total), MemoryUsed: mebibytes(d.Memory.Used), MemoryFree: mebibytes(d.Memory.Free),
 		PowerDraw: rounded(d.Power.Watts), PowerLimit: rounded(d.Power.Limit),

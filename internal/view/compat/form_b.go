@@ -137,19 +137,19 @@ func gpuB(d *device) GPUB {
 		},
 		Power: PowerB{Draw: rounded(d.Power.Watts), Limit: rounded(d.Power.Limit), Usage: percent(d.Power.Utilization)},
 		Clocks: ClocksB{
-			Graphics: megahertz(of(d.Clocks, "graphics")), SM: megahertz(of(d.Clocks, "sm")), Memory: megahertz(of(d.Clocks, "memory")),
+			Graphics: megahertz(query.Entry(d.Clocks, "graphics")), SM: megahertz(query.Entry(d.Clocks, "sm")), Memory: megahertz(query.Entry(d.Clocks, "memory")),
 		},
 	}
 	if core := d.core(); core != nil {
 		g.Temperature = TemperatureB{
-			Current: rounded(core.Celsius), Slowdown: rounded(of(core.Limits, "high.degraded")), Shutdown: rounded(of(core.Limits, "high.critical")),
+			Current: rounded(core.Celsius), Slowdown: rounded(query.Entry(core.Limits, "high.degraded")), Shutdown: rounded(query.Entry(core.Limits, "high.critical")),
 		}
 	}
 	if d.PerformanceState != nil {
 		state := fmt.Sprintf("P%d", *d.PerformanceState)
 		g.PerformanceState = &state
 	}
-	for p := range d.processes() {
+	for _, p := range d.processes() {
 		g.Processes = append(g.Processes, ProcessB{PID: p.PID, Name: processName(p), Memory: mebibytes(p.Memory)})
 	}
 	return g

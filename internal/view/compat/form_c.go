@@ -6,6 +6,8 @@ package compat
 import (
 	"fmt"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view/query"
 )
 
 // MetricsC is every GPU in form C.
@@ -47,7 +49,7 @@ func gpuC(d *device, prefix string) GPUC {
 	return GPUC{
 		ID: prefix + id, Name: d.Model, UUID: d.ID, Utilization: percent(d.general()),
 		Memory:      MemoryC{Total: mebibytes(d.Memory.Total), Used: mebibytes(d.Memory.Used), Free: mebibytes(d.Memory.Free)},
-		Temperature: rounded(d.celsius()), Power: rounded(d.Power.Watts),
-		Clocks: ClocksC{Graphics: megahertz(of(d.Clocks, "graphics")), Memory: megahertz(of(d.Clocks, "memory"))},
+		Temperature: rounded(query.CoreTemperature(d.GPU)), Power: rounded(d.Power.Watts),
+		Clocks: ClocksC{Graphics: megahertz(query.Entry(d.Clocks, "graphics")), Memory: megahertz(query.Entry(d.Clocks, "memory"))},
 	}
 }

@@ -101,7 +101,7 @@ func processesA(nodes []*view.Node) iter.Seq[ProcessA] {
 	return func(yield func(ProcessA) bool) {
 		for _, n := range nodes {
 			for _, d := range devices(n) {
-				for p := range d.processes() {
+				for _, p := range d.processes() {
 					if !yield(FromProcessA(p, d.Index)) {
 						return
 					}

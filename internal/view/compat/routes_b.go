@@ -37,8 +37,7 @@ func routesB(reader view.Reader) []route.Route {
 			Description: machine, Parameters: parameters, Answer: MetricsB{},
 			Problems: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 			Serve: func(w http.ResponseWriter, r *route.Request) error {
-				s := reader.Snapshot()
-				n, err := machineOf(s, r)
+				n, err := machineOf(reader.Snapshot(), r)
 				if err != nil {
 					return err
 				}
@@ -50,8 +49,7 @@ func routesB(reader view.Reader) []route.Route {
 			Description: machine, Parameters: append([]route.Parameter{id}, parameters...), Answer: GPUB{},
 			Problems: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 			Serve: func(w http.ResponseWriter, r *route.Request) error {
-				s := reader.Snapshot()
-				n, err := machineOf(s, r)
+				n, err := machineOf(reader.Snapshot(), r)
 				if err != nil {
 					return err
 				}

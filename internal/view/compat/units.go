@@ -34,11 +34,3 @@ func scaled(value *float64, by float64) *float64 {
 	v := math.Round(*value*by*decimals) / decimals
 	return &v
 }
-
-// of returns the value of a key, nil if it is missing.
-func of(values map[string]float64, key string) *float64 {
-	if v, ok := values[key]; ok {
-		return &v
-	}
-	return nil
-}

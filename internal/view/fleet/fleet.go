@@ -178,6 +178,13 @@ func (f *Fleet) Snapshot() *view.Snapshot {
 	}
 }
 
+// Generation returns the generation of what is known now.
+func (f *Fleet) Generation() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.generation
+}
+
 // collect makes the lists of nodes and clusters.
 func (f *Fleet) collect() {
 	f.nodes = make([]*view.Node, 0, len(f.state.nodes))

@@ -106,6 +106,14 @@ func CoreTemperature(g *view.GPU) *float64 {
 	return hottest
 }
 
+// Entry returns the value of a key, nil if it is missing.
+func Entry(values map[string]float64, key string) *float64 {
+	if v, ok := values[key]; ok {
+		return &v
+	}
+	return nil
+}
+
 // memory adds up memory. The share in use covers the devices whose total and use are both known.
 type memory struct {
 	total, used, reserved, free sum

@@ -54,6 +54,9 @@ func (r *Reader) Snapshot() *view.Snapshot {
 	return r.snapshot
 }
 
+// Generation returns the generation of the present snapshot.
+func (r *Reader) Generation() uint64 { return r.Snapshot().Generation }
+
 // HistoryMetrics returns the one metric that has a history.
 func (r *Reader) HistoryMetrics() []string { return []string{HistoryMetric} }
 

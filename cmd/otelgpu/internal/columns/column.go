@@ -1,13 +1,13 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package columns has the columns in which GPUs, processes, pods and the other things of the API are shown, sorted and written as CSV.
+// Package columns has the columns in which the terminal shows GPUs, processes, pods and the other things of the API. The API has the columns
+// by which it sorts and which CSV has (internal/view/api); Field names one of them.
 package columns // import "github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/columns"
 
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
 )
@@ -33,7 +33,7 @@ type Column[T any] struct {
 	Optional bool           // a table omits it if no row has a value
 	Keep     int            // a narrow terminal first drops the columns with the smallest
 	Text     func(T) string // for people, in their units
-	Value    func(T) any    // string, int, float64, bool or time.Time in the API's unit; nil: not known
+	Value    func(T) any    // string, int or float64, nil: not known; only read of optional columns, and to sort what the API does not list
 	Level    func(T) Level  // nil: always normal
 }
 
@@ -115,22 +115,9 @@ func compare(a, b any) int {
 	case float64:
 		y, _ := b.(float64)
 		return cmp.Compare(x, y)
-	case time.Time:
-		y, _ := b.(time.Time)
-		return x.Compare(y)
-	case bool:
-		y, _ := b.(bool)
-		return cmp.Compare(number(x), number(y))
 	default:
 		return 0
 	}
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // value returns what a pointer refers to.

@@ -16,11 +16,11 @@ func Events() Set[Event] {
 	return Set[Event]{
 		{
 			Title: "TIME", Field: "time", Keep: 100, Number: true,
-			Text: func(e Event) string { return display.Time(e.Time) }, Value: func(e Event) any { return e.Time },
+			Text: func(e Event) string { return display.Time(e.Time) },
 		},
 		{
 			Title: "SEVERITY", Field: "severity", Keep: 50,
-			Text: func(e Event) string { return display.Text(&e.Severity) }, Value: func(e Event) any { return e.Severity }, Level: severity,
+			Text: func(e Event) string { return display.Text(&e.Severity) }, Level: severity,
 		},
 		text("EVENT", "name", 95, func(e Event) *string { return &e.Name }),
 		optional(text("CLUSTER", "cluster", 20, func(e Event) *string { return e.Cluster })),

@@ -26,10 +26,10 @@ func GPUs(now time.Time) Set[GPU] {
 	return Set[GPU]{
 		optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })),
 		text("NODE", "node", 60, func(g GPU) *string { return &g.Node }),
-		{Title: "GPU", Field: "name", Keep: 100, Text: gpuName, Value: func(g GPU) any { return value(name(g)) }},
+		{Title: "GPU", Field: "name", Keep: 100, Text: gpuName},
 		text("MODEL", "model", 10, func(g GPU) *string { return g.Model }),
 		{
-			Title: "STATE", Field: "status", Keep: 95, Value: func(g GPU) any { return value(g.Status) },
+			Title: "STATE", Field: "status", Keep: 95,
 			Text: func(g GPU) string {
 				if silent(g) {
 					return gpuState(g) + ", " + display.Ago(now.Sub(g.LastSeen)) + " ago"
@@ -41,30 +41,25 @@ func GPUs(now time.Time) Set[GPU] {
 		{
 			Title: "UTIL", Field: "utilization", Keep: 90, Number: true,
 			Text:  func(g GPU) string { return display.Bar(g.Utilization.General, 10) },
-			Value: func(g GPU) any { return value(g.Utilization.General) },
 			Level: func(g GPU) Level { return busy(g.Utilization.General) },
 		},
 		{
 			Title: "MEMORY", Field: "memory_used_bytes", Keep: 80, Right: true, Number: true,
-			Text:  func(g GPU) string { return display.GiBOf(g.Memory.Used, g.Memory.Total) },
-			Value: func(g GPU) any { return value(g.Memory.Used) },
+			Text: func(g GPU) string { return display.GiBOf(g.Memory.Used, g.Memory.Total) },
 		},
 		{
 			Title: "TEMP", Field: "temperature_celsius", Keep: 50, Right: true, Number: true,
 			Text:  func(g GPU) string { return display.Celsius(query.CoreTemperature(g)) },
-			Value: func(g GPU) any { return value(query.CoreTemperature(g)) },
 			Level: hot,
 		},
 		{
 			Title: "POWER", Field: "power_watts", Keep: 45, Right: true, Number: true,
-			Text:  func(g GPU) string { return display.WattsOf(g.Power.Watts, g.Power.Limit) },
-			Value: func(g GPU) any { return value(g.Power.Watts) },
+			Text: func(g GPU) string { return display.WattsOf(g.Power.Watts, g.Power.Limit) },
 		},
 		amount("CLOCK", "clock_graphics_hertz", 15, clock, display.MHz),
 		{
 			Title: "THROTTLED", Field: "throttled", Keep: 40,
-			Text:  func(g GPU) string { return display.Texts(g.Throttled) },
-			Value: func(g GPU) any { return list(g.Throttled) },
+			Text: func(g GPU) string { return display.Texts(g.Throttled) },
 			Level: func(g GPU) Level {
 				if len(g.Throttled) == 0 {
 					return Faint
@@ -74,10 +69,9 @@ func GPUs(now time.Time) Set[GPU] {
 		},
 		{
 			Title: "PROC", Field: "processes", Keep: 30, Right: true, Number: true,
-			Text:  func(g GPU) string { return display.Count(query.ProcessCount(g)) },
-			Value: func(g GPU) any { return value(query.ProcessCount(g)) },
+			Text: func(g GPU) string { return display.Count(query.ProcessCount(g)) },
 		},
-		{Title: "HOLDER", Keep: 70, Text: holder, Value: func(g GPU) any { return value(holding(g)) }},
+		{Title: "HOLDER", Keep: 70, Text: holder},
 	}
 }
 
@@ -144,14 +138,6 @@ func hot(g GPU) Level {
 		}
 	}
 	return Normal
-}
-
-// list is a list in one cell; nil if it is empty.
-func list(values []string) any {
-	if len(values) == 0 {
-		return nil
-	}
-	return strings.Join(values, " ")
 }
 
 // clock is the clock of the compute units.

@@ -20,25 +20,23 @@ func Nodes() Set[Node] {
 		text("NODE", "name", 100, func(n Node) *string { return &n.Name }),
 		{
 			Title: "STATE", Field: "state", Keep: 90, Level: nodeLevel,
-			Text:  func(n Node) string { return display.Text(new(string(n.State))) },
-			Value: func(n Node) any { return string(n.State) },
+			Text: func(n Node) string { return display.Text(new(string(n.State))) },
 		},
 		{
 			Title: "READABLE", Field: "readable", Keep: 85, Level: nodeLevel,
-			Text: readable, Value: func(n Node) any { return value(n.Readable) },
+			Text: readable,
 		},
 		count("GPUS", "gpu_count", 95, func(n Node) *int { return n.GPUCount }),
 		count("MISSING", "missing", 60, func(n Node) *int { return n.Missing }),
 		count("UNMANAGED", "unmanaged", 10, func(n Node) *int { return n.Unmanaged }),
 		{
 			Title: "MEMORY", Field: "memory_used_bytes", Keep: 50, Right: true, Number: true,
-			Text:  func(n Node) string { return display.GiBOf(n.Memory.Used, n.Memory.Total) },
-			Value: func(n Node) any { return value(n.Memory.Used) },
+			Text: func(n Node) string { return display.GiBOf(n.Memory.Used, n.Memory.Total) },
 		},
 		text("DRIVER", "drivers", 30, drivers),
 		{
 			Title: "LAST SEEN", Field: "last_seen", Keep: 20, Number: true,
-			Text: func(n Node) string { return display.Time(n.LastSeen) }, Value: func(n Node) any { return n.LastSeen },
+			Text: func(n Node) string { return display.Time(n.LastSeen) },
 		},
 	}
 }

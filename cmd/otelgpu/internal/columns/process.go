@@ -26,11 +26,10 @@ func Processes() Set[Process] {
 				}
 				return display.Text(&p.GPU)
 			},
-			Value: func(p Process) any { return p.GPU },
 		},
 		{
 			Title: "PID", Field: "pid", Keep: 100, Right: true,
-			Text: func(p Process) string { return strconv.Itoa(p.PID) }, Value: func(p Process) any { return p.PID },
+			Text: func(p Process) string { return strconv.Itoa(p.PID) },
 		},
 		text("TYPE", "type", 30, func(p Process) *string { return p.Type }),
 		text("USER", "owner", 35, func(p Process) *string { return p.Owner }),
@@ -42,7 +41,7 @@ func Processes() Set[Process] {
 		text("NAME", "name", 95, func(p Process) *string { return p.Name }),
 		{
 			Title: "POD", Field: "pod", Keep: 70,
-			Text: func(p Process) string { return display.Text(userName(&p.User)) }, Value: func(p Process) any { return value(p.Pod) },
+			Text: func(p Process) string { return display.Text(userName(&p.User)) },
 		},
 	}
 }

@@ -36,19 +36,16 @@ func Summaries(by string) Set[Summary] {
 		{
 			Title: "UTIL", Field: "utilization", Keep: 75, Number: true,
 			Text:  func(s Summary) string { return display.Bar(s.Utilization, 10) },
-			Value: func(s Summary) any { return value(s.Utilization) },
 			Level: func(s Summary) Level { return busy(s.Utilization) },
 		},
 		{
 			Title: "MEMORY", Field: "memory_used_bytes", Keep: 70, Right: true, Number: true,
-			Text:  func(s Summary) string { return display.GiBOf(s.Memory.Used, s.Memory.Total) },
-			Value: func(s Summary) any { return value(s.Memory.Used) },
+			Text: func(s Summary) string { return display.GiBOf(s.Memory.Used, s.Memory.Total) },
 		},
 		amount("TEMP", "temperature_celsius", 25, func(s Summary) *float64 { return s.Temperature }, display.Celsius),
 		{
 			Title: "POWER", Field: "power_watts", Keep: 45, Right: true, Number: true,
-			Text:  func(s Summary) string { return display.WattsOf(s.Power, s.PowerLimit) },
-			Value: func(s Summary) any { return value(s.Power) },
+			Text: func(s Summary) string { return display.WattsOf(s.Power, s.PowerLimit) },
 		},
 		count("PROC", "processes", 15, func(s Summary) *int { return s.Processes }),
 	}

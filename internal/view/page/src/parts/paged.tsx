@@ -6,7 +6,7 @@ import { query } from "../core/api";
 import { count } from "../core/format";
 import { useResource } from "../core/resource";
 import { replaceParams } from "../core/route";
-import type { ProcessList } from "../core/types";
+import type { Columns, ProcessList } from "../core/types";
 import { Answer } from "./answer";
 import { type Column, Table } from "./table";
 
@@ -15,18 +15,18 @@ const PAGE = 50;
 /** List is a page of one of the API's lists. */
 type List<T> = Omit<ProcessList, "items"> & { items: T[] };
 
-interface Props<T> {
-  route: string; // of the API
+interface Props<T, R extends keyof Columns> {
+  route: R; // of the API
   filter: Record<string, string | null>;
   sort: string;
   caption: string;
-  columns: Column<T>[];
+  columns: Column<T, R>[];
   id: (row: T, i: number) => string;
   empty: string;
 }
 
 /** Paged is a list of the API, a page of 50 at a time. */
-export function Paged<T>({ route, filter, sort, caption, columns, id, empty }: Props<T>) {
+export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });

@@ -22,7 +22,7 @@ function jobOf(u: Container | Process): string {
   return u.batch_job ? `${u.batch_system ?? "job"} ${u.batch_job}` : "";
 }
 
-export const PROCESS_COLUMNS: Column<Process>[] = [
+export const PROCESS_COLUMNS: Column<Process, "processes">[] = [
   { title: "PID", key: "pid", number: true, cell: (p) => p.pid },
   { title: "Name", key: "name", cell: (p) => <span title={p.command_line ?? p.command ?? undefined}>{text(p.name ?? p.command)}</span> },
   { title: "Node", key: "node", cell: (p) => <a href={nodeLink(p.cluster, p.node)}>{place(p.cluster, p.node)}</a> },

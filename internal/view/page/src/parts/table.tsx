@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ComponentChildren } from "preact";
+import type { Columns } from "../core/types";
 
-/** Column is one column of a table. Columns with a key can be sorted by the API. */
-export interface Column<T> {
+/** Column is one column of a table. The API sorts by the column that the key names. */
+export interface Column<T, R extends keyof Columns = keyof Columns> {
   title: string;
-  key?: string;
+  key?: Columns[R];
   number?: boolean;
   cell: (row: T) => ComponentChildren;
 }

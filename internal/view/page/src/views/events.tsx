@@ -12,7 +12,7 @@ import type { Column } from "../parts/table";
 const KIND: Record<string, string> = { ERROR: "error", FATAL: "error", WARN: "warning" };
 export const severity = (e: GPUEvent) => <Badge kind={KIND[e.severity.replace(/\d$/, "")] ?? "info"} word={e.severity.toLowerCase()} />;
 
-export const EVENT_COLUMNS: Column<GPUEvent>[] = [
+export const EVENT_COLUMNS: Column<GPUEvent, "events">[] = [
   { title: "Time", key: "time", cell: (e) => <time dateTime={e.time}>{clock(e.time)}</time> },
   { title: "Severity", key: "severity", cell: severity },
   { title: "Event", key: "name", cell: (e) => e.name },

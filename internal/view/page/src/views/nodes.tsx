@@ -10,7 +10,7 @@ import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
 
-const COLUMNS: Column<Summary>[] = [
+const COLUMNS: Column<Summary, "summary">[] = [
   { title: "Node", key: "group", cell: (s) => <a href={nodeLink(s.cluster, s.group ?? "")}>{text(s.group)}</a> },
   { title: "Cluster", key: "cluster", cell: (s) => text(s.cluster) },
   { title: "State", cell: (s) => <NodeState s={s} /> },

@@ -9,7 +9,7 @@ import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
 
-const COLUMNS: Column<Finding>[] = [
+const COLUMNS: Column<Finding, "problems">[] = [
   { title: "What", cell: (f) => <Badge kind={f.severity} word={f.what} /> },
   { title: "Where", key: "node", cell: (f) => <Where f={f} /> },
   { title: "Why", cell: (f) => f.detail },

@@ -9,7 +9,7 @@ import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
 
-const COLUMNS: Column<Workload>[] = [
+const COLUMNS: Column<Workload, "workloads">[] = [
   { title: "Workload", key: "name", cell: (w) => <span>{w.kind && <span class="quiet">{w.kind} </span>}{w.name}</span> },
   { title: "Namespace", key: "namespace", cell: (w) => w.namespace ? <a href={link("processes", { namespace: w.namespace })}>{w.namespace}</a> : text(null) },
   { title: "Where", key: "cluster", cell: (w) => place(w.cluster, w.node) },

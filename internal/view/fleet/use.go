@@ -1,0 +1,109 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
+
+// container is the use of one device by one container, or by its counterpart outside of Kubernetes.
+type container struct {
+	readings
+	user                         view.User
+	resource, allocator, sharing *string
+}
+
+// containerKey returns what identifies the container, job or unit of a point, empty if nothing does. The jobs of one container are
+// distinct.
+func containerKey(resource, point pcommon.Map) string {
+	key := ""
+	if pod := text(point, "k8s.pod.name"); pod != "" {
+		key = text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
+	}
+	key = cmp.Or(text(resource, "container.id"), text(point, "container.id"), key, text(point, "container.name"))
+	parts := []string{key}
+	for _, name := range [...]string{"slurm.job.id", "slurm.job.sluid", "batch.job.id", "systemd.unit.name"} {
+		if value := text(point, name); value != "" {
+			parts = append(parts, name, value)
+		}
+	}
+	return strings.Join(parts, "\x00")
+}
+
+func (c *container) describe(resource, point pcommon.Map, shared *texts) {
+	setUser(&c.user, resource, point, shared)
+}
+
+// describeAllocation sets how the device was allocated. These attributes are on container.gpu.allocated alone.
+func (c *container) describeAllocation(point pcommon.Map, shared *texts) {
+	shared.set(&c.resource, text(point, "k8s.resource.name"))
+	shared.set(&c.allocator, text(point, "hw.gpu.allocator"))
+	shared.set(&c.sharing, text(point, "hw.gpu.sharing"))
+}
+
+// process is the use of one device by one process.
+type process struct {
+	readings
+	user                                            view.User
+	kind, name, command, commandLine, owner, userID *string
+	created                                         *time.Time
+}
+
+func (p *process) describe(resource, point pcommon.Map, shared *texts) {
+	setUser(&p.user, resource, point, shared)
+	shared.set(&p.kind, text(point, "process.gpu.type"))
+	shared.set(&p.name, text(resource, "process.executable.name"))
+	shared.set(&p.command, text(resource, "process.command"))
+	shared.set(&p.commandLine, text(resource, "process.command_line"))
+	shared.set(&p.owner, text(resource, "process.owner"))
+	shared.set(&p.userID, text(resource, "process.user.id"))
+	created, err := time.Parse(time.RFC3339Nano, text(resource, "process.creation.time"))
+	switch {
+	case err != nil || created.UTC().Year() < 1 || created.UTC().Year() > 9999:
+		p.created = nil
+	case p.created == nil || !p.created.Equal(created):
+		created = created.UTC()
+		p.created = &created
+	}
+}
+
+// setUser sets who uses a device, from the attributes of the resource, else of the point.
+func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
+	get := func(name string) string {
+		if v := text(resource, name); v != "" {
+			return v
+		}
+		return text(point, name)
+	}
+	shared.set(&to.Namespace, get("k8s.namespace.name"))
+	shared.set(&to.Pod, get("k8s.pod.name"))
+	shared.set(&to.PodUID, get("k8s.pod.uid"))
+	shared.set(&to.Container, get("k8s.container.name"))
+	shared.set(&to.ContainerID, get("container.id"))
+	shared.set(&to.ContainerName, get("container.name"))
+	shared.set(&to.SlurmJob, get("slurm.job.id"))
+	shared.set(&to.SlurmSLUID, get("slurm.job.sluid"))
+	shared.set(&to.SlurmUser, get("slurm.job.user"))
+	shared.set(&to.SlurmAccount, get("slurm.job.account"))
+	shared.set(&to.SlurmPartition, get("slurm.job.partition"))
+	shared.set(&to.BatchSystem, get("batch.system"))
+	shared.set(&to.BatchJob, get("batch.job.id"))
+	shared.set(&to.SystemdUnit, get("systemd.unit.name"))
+	kind, name := get("k8s.workload.kind"), get("k8s.workload.name")
+	for owner := gpu.OwnerKind(0); name == "" && owner < gpu.NumOwnerKinds; owner++ { // the k8s_attributes processor has these alone
+		kind, name = owner.String(), get(owner.NameAttribute())
+	}
+	if name == "" {
+		kind = ""
+	}
+	shared.set(&to.WorkloadKind, kind)
+	shared.set(&to.Workload, name)
+}
