@@ -8,6 +8,7 @@ package device
 import (
 	"time"
 
+	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -88,3 +89,19 @@ func numberOf[A any, T ~int | ~int32 | ~uint32](call func(library.Device, A) (T,
 
 // future reports whether a time by the driver has yet to come. A read may take long: what was measured meanwhile has come.
 func (d *device) future(us uint64) bool { return us > d.horizon && us > horizon(d.cfg.Now()) }
+
+// Config is what a GPU has to know of the source that reads it.
+type Config struct {
+	// Want is what to read.
+	Want gpu.Group
+	// Interval is the time between two reads; 0: not known.
+	Interval time.Duration
+	// PCIeSampling adds PCIe traffic up if the driver's counters cannot be used.
+	PCIeSampling bool
+	// Now is the machine's clock.
+	Now func() time.Time
+	// Peers are the GPUs of the machine that answer; nil: peers are not wanted.
+	Peers *Peers
+	// NUMANode returns the NUMA node of a PCI address.
+	NUMANode func(address string) gpu.Opt[int64]
+}
