@@ -57,7 +57,7 @@ nvmlsim: ## build the simulated libnvidia-ml.so.1
 	@$(MAKE) --no-print-directory -s -C test/nvmlsim OUT=$(CURDIR)/$(SIM)
 
 .PHONY: generate
-generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, diagrams, versions; the metadata of the exporters
+generate: ## regenerate from metadata.yaml: internal/metadata, documentation.md, the status in README.md, diagrams, versions, the page's types; the metadata of the exporters
 	@scripts/generate.sh
 
 .PHONY: dashboards

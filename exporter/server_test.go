@@ -220,8 +220,8 @@ func TestLeftUnixSocket(t *testing.T) {
 func TestUnixSocketErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.WriteFile(file, []byte("data"), 0o600))
-	folder := filepath.Join(t.TempDir(), "missing")
-	for path, want := range map[string]string{file: "set another endpoint", filepath.Join(folder, "view.sock"): "create the folder " + folder} {
+	directory := filepath.Join(t.TempDir(), "missing")
+	for path, want := range map[string]string{file: "set another endpoint", filepath.Join(directory, "view.sock"): "create the folder " + directory} {
 		cfg := testConfig()
 		cfg.Server.NetAddr.Transport, cfg.Server.NetAddr.Endpoint = confignet.TransportTypeUnix, path
 		_, err := listen(t.Context(), cfg, componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())

@@ -53,7 +53,7 @@ type clusterSource struct {
 // newClusterSource fails only if credentials cannot be read, not if the API server does not answer.
 func newClusterSource(ctx context.Context, s *shared, set receiver.Settings, connect connector) (*clusterSource, error) {
 	config := s.cfg.scraperConfig(clusterKey).(*ClusterConfig)
-	clients, err := connect(config)
+	clients, err := connect(&config.API)
 	if err != nil {
 		return nil, kube.Keyed(scrapersKey+"::"+clusterKey, err)
 	}
@@ -74,11 +74,11 @@ func newClusterSource(ctx context.Context, s *shared, set receiver.Settings, con
 	return c, err
 }
 
-// connector returns the client of a cluster.
-type connector func(*ClusterConfig) (*kube.Clients, error)
+// connector returns the clients of a cluster. It is connect, except in tests.
+type connector func(*kube.Config) (*kube.Clients, error)
 
-func connectCluster(c *ClusterConfig) (*kube.Clients, error) {
-	config, err := c.API.REST()
+func connect(api *kube.Config) (*kube.Clients, error) {
+	config, err := api.REST()
 	if err != nil {
 		return nil, err
 	}
@@ -150,35 +150,35 @@ func (s *clusterSource) unwatch() {
 func (s *clusterSource) scrape(ctx context.Context) (pmetric.Metrics, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	began := time.Now()
+	start := time.Now()
 	if s.view == nil {
-		return s.stand(ctx, began), nil
+		return s.stand(ctx, start), nil
 	}
 	problems := s.view.Problems()
 	s.problems.Update(append(s.view.OwnerProblems(), problems...), true)
 	synced := s.view.Synced()
-	if !synced && len(problems) == 0 && began.Sub(s.started) < s.waits.clusterList {
-		s.stats.end(began, false)
+	if !synced && len(problems) == 0 && start.Sub(s.started) < s.waits.clusterList {
+		s.stats.end(start, false)
 		return pmetric.NewMetrics(), nil
 	}
 	failure := clusterFailure(problems, synced)
-	s.noteRead(ctx, began, failure)
+	s.noteRead(ctx, start, failure)
 	if failure == nil {
-		s.pods.Load().confirm(began)
+		s.pods.Load().confirm(start)
 	}
 	var snapshot gpu.Cluster
 	if synced { // an incomplete list would look like a smaller cluster
 		snapshot = s.view.Snapshot() // the last known state is sent also during an outage
 		s.logSize(&snapshot)
 	}
-	metrics := s.recorder.Record(&snapshot, began, failure)
-	return s.series.End(metrics, pcommon.NewTimestampFromTime(began)), nil
+	metrics := s.recorder.Record(&snapshot, start, failure)
+	return s.series.End(metrics, pcommon.NewTimestampFromTime(start)), nil
 }
 
 // noteRead notes the outcome of a read.
-func (s *clusterSource) noteRead(ctx context.Context, began time.Time, failure *gpu.Failure) {
-	s.stats.end(began, failure == nil)
-	s.pipeline.Take(ctx, &gpu.Node{Host: s.host, Time: began, Failure: failure})
+func (s *clusterSource) noteRead(ctx context.Context, start time.Time, failure *gpu.Failure) {
+	s.stats.end(start, failure == nil)
+	s.pipeline.Take(ctx, &gpu.Node{Host: s.host, Time: start, Failure: failure})
 	var reason error
 	if failure != nil {
 		reason = failure

@@ -38,7 +38,7 @@ func newReplica(t *testing.T, client *fake.Clientset) *replica {
 	require.NoError(t, err)
 	r := newRigOf(t, openSource)
 	r.cfg = cfg
-	r.factory.connect = func(*ClusterConfig) (*kube.Clients, error) { return &kube.Clients{Kubernetes: client}, nil }
+	r.factory.connect = func(*kube.Config) (*kube.Clients, error) { return &kube.Clients{Kubernetes: client}, nil }
 	m := r.newMetrics()
 	require.NoError(t, m.Start(t.Context(), r.host))
 	return &replica{Component: m, metrics: r.metrics}

@@ -53,7 +53,7 @@ func newStoppedRig(t *testing.T, scraper map[string]any, pods ...*corev1.Pod) *c
 		"scrapers": map[string]any{"kubernetes_cluster": scraper}, "attribution": map[string]any{"cluster_name": "prod"},
 	})
 	require.NoError(t, err)
-	r.factory.connect = func(*ClusterConfig) (*kube.Clients, error) { return &kube.Clients{Kubernetes: r.client}, nil }
+	r.factory.connect = func(*kube.Config) (*kube.Clients, error) { return &kube.Clients{Kubernetes: r.client}, nil }
 	for _, pod := range pods {
 		r.put(pod)
 	}

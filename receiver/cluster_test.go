@@ -64,10 +64,9 @@ func TestClusterView(t *testing.T) {
 	})
 	r := newRigOf(t, openSource)
 	r.cfg, r.set.TelemetrySettings = cfg, tel.NewTelemetrySettings()
-	r.factory.connect = func(c *ClusterConfig) (*kube.Clients, error) {
-		assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"}, c.ResourceNames)
-		return &kube.Clients{Kubernetes: client}, nil
-	}
+	assert.Equal(t, []string{"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "amd.com/gpu", "amd.com/?px_nps?"},
+		cfg.scraperConfig(clusterKey).(*ClusterConfig).ResourceNames)
+	r.factory.connect = func(*kube.Config) (*kube.Clients, error) { return &kube.Clients{Kubernetes: client}, nil }
 	m := r.newMetrics()
 	sources, err := r.instances()[cfg].start(t.Context(), r.host)
 	require.NoError(t, err)

@@ -141,12 +141,7 @@ func (c *Config) scraperKeys() []string {
 	if len(c.Scrapers) == 0 {
 		return defaultScrapers
 	}
-	keys := make([]string, 0, len(c.Scrapers))
-	for key := range c.Scrapers {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(c.Scrapers))
 }
 
 // scraperConfig is the configuration of a scraper, its default one if it was not given.

@@ -105,17 +105,17 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 	return errors.Join(errs...)
 }
 
-// leastExecTimeout is the shortest timeout in which kubernetes_exec can read a node: the process table of a driver pod alone may take 5 s.
-const leastExecTimeout = 6 * time.Second
+// minExecTimeout is the shortest timeout in which kubernetes_exec can read a node: the process table of a driver pod alone may take 5 s.
+const minExecTimeout = 6 * time.Second
 
 // warnings returns what is allowed but most likely not meant, by key.
 func (c *Config) warnings() []string {
 	found := c.kernelLogWarnings()
-	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= leastExecTimeout {
+	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= minExecTimeout {
 		return found
 	}
 	return append(found, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
-		c.ControllerConfig.Timeout, scrapersKey, fleetKey, leastExecTimeout))
+		c.ControllerConfig.Timeout, scrapersKey, fleetKey, minExecTimeout))
 }
 
 // gpuSets returns names for the sets of GPUs that the receiver reads, which no other receiver should read as well.

@@ -23,8 +23,8 @@ const minDuration = time.Millisecond
 // for it. Calls of a healthy GPU must not seem to hang because a read was not given the time.
 const minReadTime = 100 * time.Millisecond
 
-// mostDelay is the longest useful initial_delay. A longer one is mistaken for nanoseconds or another unit.
-const mostDelay = 24 * time.Hour
+// maxDelay is the longest useful initial_delay. A longer one is mistaken for nanoseconds or another unit.
+const maxDelay = 24 * time.Hour
 
 // check returns what is wrong with the times of reads, by key.
 func (c *timing) check() []error {
@@ -47,7 +47,7 @@ func (c *timing) check() []error {
 	if c.InitialDelay < 0 {
 		errs = append(errs, fmt.Errorf("initial_delay: must be 0 or more, got %s", c.InitialDelay))
 	}
-	if c.InitialDelay > mostDelay {
+	if c.InitialDelay > maxDelay {
 		errs = append(errs, fmt.Errorf("initial_delay: %s is longer than a day, and nothing would be read until then; check the unit", c.InitialDelay))
 	}
 	if c.Timeout <= 0 {

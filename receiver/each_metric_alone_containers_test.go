@@ -49,10 +49,10 @@ func TestEachMetricAloneContainers(t *testing.T) {
 	write("proc/stat", "btime 1700000000\n")
 	for i := range 4 {
 		pid, uid := 5001+i, fmt.Sprintf("00000000-0000-4000-8000-%012x", i)
-		folder := filepath.Join("proc", strconv.Itoa(pid))
-		write(folder+"/stat", fmt.Sprintf("%d (p) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0\n", pid, pid))
-		write(folder+"/status", "Name:\tp\nUid:\t0\t0\t0\t0\n")
-		write(folder+"/cgroup", fmt.Sprintf("0::/kubepods.slice/kubepods-pod%s.slice/cri-containerd-%064x.scope\n", strings.ReplaceAll(uid, "-", "_"), i))
+		directory := filepath.Join("proc", strconv.Itoa(pid))
+		write(directory+"/stat", fmt.Sprintf("%d (p) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 0 0 0 0 0 0 0\n", pid, pid))
+		write(directory+"/status", "Name:\tp\nUid:\t0\t0\t0\t0\n")
+		write(directory+"/cgroup", fmt.Sprintf("0::/kubepods.slice/kubepods-pod%s.slice/cri-containerd-%064x.scope\n", strings.ReplaceAll(uid, "-", "_"), i))
 		write(fmt.Sprintf("log/pods/ml_pod-%d_%s/main/0.log", i, uid), "")
 	}
 	kubelet := kubelettest.New(t)

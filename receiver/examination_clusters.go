@@ -18,10 +18,10 @@ import (
 const (
 	// clusterWait bounds all requests to one cluster.
 	clusterWait = 30 * time.Second
-	// mostClusterReads is how many clusters are asked at the same time: those that are dead must not use up the time of the others.
-	mostClusterReads = 16
-	// mostNodeReads is how many nodes of a cluster an examination reads.
-	mostNodeReads = 3
+	// maxClusterReads is how many clusters are asked at the same time: those that are dead must not use up the time of the others.
+	maxClusterReads = 16
+	// maxNodeReads is how many nodes of a cluster an examination reads.
+	maxNodeReads = 3
 )
 
 // ClusterRead is what an API server answers to one part of a configuration.
@@ -52,7 +52,7 @@ type apiUse struct {
 func (e *Examination) ReadClusters(ctx context.Context) []ClusterRead {
 	uses := e.machine.cfg.apiUses(e.signals)
 	reads := make([]ClusterRead, len(uses))
-	free := make(chan struct{}, mostClusterReads)
+	free := make(chan struct{}, maxClusterReads)
 	var running sync.WaitGroup
 	for i := range uses {
 		free <- struct{}{}
@@ -138,7 +138,7 @@ func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.
 	examined, err := kubeexec.Examine(ctx, s, index, kubeexec.Options{
 		Interval: c.ControllerConfig.CollectionInterval, Timeout: c.ControllerConfig.Timeout,
 		Want: c.wanted(signals.Metrics, signals.Logs, false),
-	}, mostNodeReads)
+	}, maxNodeReads)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
 		return
@@ -148,7 +148,7 @@ func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.
 
 // readOnce lists the pods and nodes of the cluster.
 func (c *ClusterConfig) readOnce(ctx context.Context, read *ClusterRead) {
-	client, err := connectCluster(c)
+	client, err := connect(&c.API)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))
 		return

@@ -30,7 +30,7 @@ const (
 
 // NewFactory returns the factory of the gpu receiver.
 func NewFactory() receiver.Factory {
-	f := &factory{open: openSource, connect: connectCluster, waits: defaultWaits()}
+	f := &factory{open: openSource, connect: connect, waits: defaultWaits()}
 	return receiver.NewFactory(metadata.Type, createDefaultConfig,
 		receiver.WithMetrics(f.createMetrics, metadata.MetricsStability),
 		receiver.WithLogs(f.createLogs, metadata.LogsStability))

@@ -34,8 +34,8 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			path, broken := filepath.Join(folder, "nvidia-smi"), filepath.Join(folder, "broken")
+			directory := t.TempDir()
+			path, broken := filepath.Join(directory, "nvidia-smi"), filepath.Join(directory, "broken")
 			commandtest.WriteScript(t, path, "if [ -e "+broken+" ]; then\n:\n"+script+"\nelse exec "+recorded+" \"$@\"; fi")
 			tel := componenttest.NewTelemetry()
 			t.Cleanup(func() { require.NoError(t, tel.Shutdown(context.Background())) })

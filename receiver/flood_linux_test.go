@@ -25,8 +25,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
-// mostResident is what a collector may have in memory at any time while a tool prints without end, in KiB.
-const mostResident = 150 << 10
+// maxResident is what a collector may have in memory at any time while a tool prints without end, in KiB.
+const maxResident = 150 << 10
 
 // floodKey is the environment variable that makes TestFloodedProcess run in a process of its own: the key of a scraper.
 const floodKey = "GPURECEIVER_TEST_FLOOD"
@@ -60,7 +60,7 @@ func TestFloodingToolIsBounded(t *testing.T) {
 			highest, err := strconv.Atoi(string(found[1]))
 			require.NoError(t, err)
 			t.Logf("%d MiB", highest>>10)
-			assert.Less(t, highest, mostResident)
+			assert.Less(t, highest, maxResident)
 		})
 	}
 }

@@ -106,11 +106,7 @@ func newNodeLabels(ctx context.Context, s *shared) (*kube.NodeLabels, error) {
 	if cfg == nil {
 		return nil, nil
 	}
-	rest, err := cfg.API.REST()
-	if err != nil {
-		return nil, kube.Keyed("attribution::node_labels", err)
-	}
-	clients, err := kube.NewClients(rest)
+	clients, err := connect(&cfg.API)
 	if err != nil {
 		return nil, kube.Keyed("attribution::node_labels", err)
 	}

@@ -124,7 +124,8 @@ func points(metrics pmetric.Metrics) map[string]float64 {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, m := range sm.Metrics().All() {
-				kind, points := "gauge", pmetric.NewNumberDataPointSlice()
+				kind := "gauge"
+				var points pmetric.NumberDataPointSlice
 				switch {
 				case m.Type() == pmetric.MetricTypeGauge:
 					points = m.Gauge().DataPoints()

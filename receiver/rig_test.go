@@ -116,7 +116,7 @@ func newRigOf(t *testing.T, open opener) *rig {
 	r.cfg.ControllerConfig.InitialDelay = 0
 	r.cfg.ControllerConfig.Timeout = patience
 	r.cfg.Attribution.NodeName = "node-a"
-	r.factory = &factory{waits: patient(), connect: connectCluster, open: func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
+	r.factory = &factory{waits: patient(), connect: connect, open: func(key string, cfg *Config, want gpu.Group) (gpu.Source, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.opened = append(r.opened, key)

@@ -4,6 +4,7 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,10 +106,5 @@ func defaultFleetConfig() component.Config { cfg := kubeexec.DefaultConfig(); re
 const scrapersKey = "scrapers"
 
 func allowedScrapers() string {
-	keys := make([]string, 0, len(scraperKinds))
-	for key := range scraperKinds {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return strings.Join(keys, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(scraperKinds)), ", ")
 }

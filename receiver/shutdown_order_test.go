@@ -24,12 +24,12 @@ import (
 type sharedExporter struct {
 	metrics, logs func(context.Context) // play what takes the data
 
-	gone                   atomic.Bool
-	began, late, delivered atomic.Int64 // deliveries of both signals
+	gone                     atomic.Bool
+	started, late, delivered atomic.Int64 // deliveries of both signals
 }
 
 func (e *sharedExporter) take(ctx context.Context, play func(context.Context)) error {
-	e.began.Add(1)
+	e.started.Add(1)
 	play(ctx)
 	if e.gone.Load() {
 		e.late.Add(1)
@@ -57,9 +57,9 @@ func (r *rig) shared(e *sharedExporter) map[string]component.Component {
 // stop shuts the receivers down in an order, and the exporter after the first one. It returns how long the first one took.
 func (r *rig) stop(e *sharedExporter, receivers map[string]component.Component, first string) time.Duration {
 	r.t.Helper()
-	began := time.Now()
+	start := time.Now()
 	require.NoError(r.t, receivers[first].Shutdown(r.t.Context()))
-	took := time.Since(began)
+	took := time.Since(start)
 	e.gone.Store(true)
 	second := map[string]string{"metrics": "logs", "logs": "metrics"}[first]
 	require.NoError(r.t, receivers[second].Shutdown(r.t.Context()))
@@ -86,7 +86,7 @@ func TestTheFirstShutdownEndsAllDeliveries(t *testing.T) {
 				r.factory.waits = defaultWaits()
 				receivers := r.shared(e)
 				synctest.Wait()
-				require.EqualValues(t, 2, e.began.Load(), "a delivery of each signal is on its way")
+				require.EqualValues(t, 2, e.started.Load(), "a delivery of each signal is on its way")
 				took := r.stop(e, receivers, first)
 				time.Sleep(time.Hour)
 				assert.Zero(t, e.late.Load())
@@ -118,7 +118,7 @@ func TestShutdownWhileAConsumerHangs(t *testing.T) {
 					r.factory.waits = waits
 					receivers := r.shared(e)
 					synctest.Wait()
-					require.EqualValues(t, 2, e.began.Load())
+					require.EqualValues(t, 2, e.started.Load())
 					require.EqualValues(t, 1, e.delivered.Load(), "of the signal that does not hang")
 					for _, s := range r.sources() {
 						s.local[0].pipeline.Take(t.Context(), nodeOf(lost("GPU-1")))
@@ -126,13 +126,13 @@ func TestShutdownWhileAConsumerHangs(t *testing.T) {
 					assert.LessOrEqual(t, r.stop(e, receivers, first), waits.release+waits.later)
 					assert.NotEmpty(t, r.messages("Delivery did not end before the shutdown"))
 					assert.EqualValues(t, 1, source.closed.Load())
-					began := e.began.Load()
+					before := e.started.Load()
 					if hangs == "metrics" {
 						assert.EqualValues(t, 2, e.delivered.Load(), "the last event")
 					}
 					close(stuck)
 					time.Sleep(time.Hour)
-					assert.Equal(t, began, e.began.Load())
+					assert.Equal(t, before, e.started.Load())
 				})
 			})
 		}
@@ -148,11 +148,11 @@ func TestShutdownInterruptsADelivery(t *testing.T) {
 		r.factory.waits = defaultWaits()
 		receivers := r.shared(e)
 		synctest.Wait()
-		require.EqualValues(t, 2, e.began.Load())
+		require.EqualValues(t, 2, e.started.Load())
 		r.stop(e, receivers, "logs")
 		time.Sleep(time.Hour)
 		assert.Zero(t, e.late.Load())
-		assert.Equal(t, e.began.Load(), e.delivered.Load())
+		assert.Equal(t, e.started.Load(), e.delivered.Load())
 	})
 }
 

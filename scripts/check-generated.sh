@@ -8,7 +8,7 @@ trap 'rm -rf "$copy"' EXIT
 mkdir "$copy/checkout"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy/checkout"
 "$copy/checkout/scripts/generate.sh"
-for path in internal/metadata documentation.md generated_component_test.go generated_package_test.go README.md CONTRIBUTING.md docs deploy/helm deploy/kubernetes test/docs/evidence.tsv \
+for path in internal/metadata internal/view/page/src/core/types.ts documentation.md generated_component_test.go generated_package_test.go README.md CONTRIBUTING.md docs deploy/helm deploy/kubernetes test/docs/evidence.tsv \
 	exporter/internal/metadata exporter/generated_component_test.go exporter/generated_package_test.go \
 	exporter/kubernetes/internal/metadata exporter/kubernetes/internal/metadatatest exporter/kubernetes/documentation.md exporter/kubernetes/generated_component_test.go exporter/kubernetes/generated_package_test.go; do
 	diff -r "$path" "$copy/checkout/$path" || { echo "generated files are out of date: run make generate" >&2; exit 1; }

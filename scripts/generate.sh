@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs mdatagen for the receiver and the exporters, and writes the diagrams of docs/images, and the versions in the
-# documentation and the manifests. mdatagen names the package
+# Runs mdatagen for the receiver and the exporters, and writes the diagrams of docs/images, the versions in the documentation
+# and the manifests, and the types of the page. mdatagen names the package
 # of the generated tests after the folder of metadata.yaml, so each gets a link with the right name, whatever the checkout is called.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,3 +17,4 @@ done
 sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go
 (cd tools/diagrams && go run . ../../docs/images)
 (cd tools/versions && go run . ../..)
+(cd tools/pagetypes && go run . ../../internal/view/api/openapi.json ../../internal/view/page/src/core/types.ts)

@@ -43,7 +43,7 @@ type Source struct {
 	pool    workers.Pool
 	scanner scanner
 	readers []*reader // by address
-	epoch   uint64    // of GPUs that are found from now on: later than that of any GPU that was forgotten
+	epoch   uint64    // of newly found GPUs: later than any epoch of a forgotten GPU
 	known   inventory.Inventory[struct{}]
 	drm     drmProcesses
 	kfd     kfdProcesses

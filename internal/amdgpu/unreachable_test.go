@@ -63,7 +63,7 @@ func TestSilentFirmware(t *testing.T) {
 	}
 }
 
-// TestInvalidArguments: an invalid argument means that a GPU lacks a quantity. A GPU that has answered before, or that has none of its
+// TestInvalidArguments: an invalid argument means that a GPU lacks a quantity. A GPU that has answered before, or that lacks all its
 // quantities, is unreachable.
 func TestInvalidArguments(t *testing.T) { testUnsupported(t, syscall.EINVAL) }
 

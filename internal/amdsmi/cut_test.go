@@ -12,17 +12,17 @@ import (
 
 func TestOutputsCut(t *testing.T) {
 	t.Parallel()
-	for folder, calls := range map[string][]string{
+	for directory, calls := range map[string][]string{
 		"amd-smi-24.5.2":  {"list", "static", "metric -u", "metric -P"},
 		"amd-smi-6.0":     {"list", "static", "metric -u", "process"},
 		"amd-smi-7.0-dpx": {"list", "static", "metric -u", "process", "xgmi", "metric -P"},
 		"amd-smi-7.2-spx": {"list", "static", "metric -u", "process"},
 	} {
-		t.Run(folder, func(t *testing.T) {
+		t.Run(directory, func(t *testing.T) {
 			t.Parallel()
 			smitest.CutAnywhere(t, func(t *testing.T) (*smitest.Tool, gpu.Source) {
 				t.Helper()
-				tool := smitest.AMDTool(t, folder)
+				tool := smitest.AMDTool(t, directory)
 				return tool, newTestSource(tool)
 			}, calls...)
 		})

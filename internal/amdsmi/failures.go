@@ -22,17 +22,17 @@ func (b *nodeBuilder) addProblems(t *tool, steps []step, answers map[step]answer
 			continue
 		}
 		if a.warning != "" && st == stepList {
-			b.problem(gpu.ProblemQuantity, "permissions", fmt.Errorf("%w: %s", smitext.ErrAccess, a.warning))
+			b.Problem(gpu.ProblemQuantity, "permissions", fmt.Errorf("%w: %s", smitext.ErrAccess, a.warning))
 		}
 		var refused *toolError
 		if a.err == nil || optional(st) && (errors.As(a.err, &refused) || a.exception) {
 			continue // this version or this machine does not have it
 		}
-		b.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
+		b.Problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s: %w", st, a.err))
 	}
 	for _, st := range [...]step{stepStatic, stepMetric} {
 		if e := t.exceptions[st]; e != nil && answers[st].err == nil {
-			b.problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ended with an exception, so it runs with fewer options now: %w", st, e))
+			b.Problem(gpu.ProblemQuantity, string(st), fmt.Errorf("amd-smi %s ended with an exception, so it runs with fewer options now: %w", st, e))
 		}
 	}
 	if err == nil {
@@ -46,7 +46,7 @@ func (b *nodeBuilder) addProblems(t *tool, steps []step, answers map[step]answer
 	if slowPCIe {
 		err = fmt.Errorf("amd-smi metric --pcie takes a second for each GPU of this board, so PCIe traffic was not read: %w", err)
 	}
-	b.problem(gpu.ProblemQuantity, "later commands", err)
+	b.Problem(gpu.ProblemQuantity, "later commands", err)
 	return slowPCIe
 }
 
@@ -55,40 +55,25 @@ func optional(st step) bool {
 	return st == stepXGMI || st == stepPCIe || st == stepVersion || st == stepBadPages
 }
 
-// notRun returns the node of the known GPUs when amd-smi could not be run or did not end.
-func (b *nodeBuilder) notRun(err error) (*gpu.Node, error) {
-	if err == nil {
-		err = errors.New("no result")
-	}
-	return b.known.NotRun(&b.node, fmt.Errorf("amd_smi: %w", err))
-}
-
 // notMeasured completes a node whose GPUs were listed, but for which metric did not end.
 func (b *nodeBuilder) notMeasured(err error) (*gpu.Node, error) {
-	if len(b.node.Devices) == 0 {
-		return b.notRun(err) // nothing identifies the GPUs
+	if len(b.Node.Devices) == 0 {
+		return b.NotRun(err) // nothing identifies the GPUs
 	}
 	b.metricFailed(gpu.FailureTimeout, err)
-	return &b.node, nil
+	return &b.Node, nil
 }
 
 // metricFailed completes a node whose GPUs were listed, but for which metric printed nothing about any of them. A lost GPU stays lost.
 func (b *nodeBuilder) metricFailed(reason gpu.FailureReason, err error) {
 	err = fmt.Errorf("amd_smi: amd-smi metric: %w", err)
-	b.node.Failure = &gpu.Failure{Reason: reason, Err: err}
-	for i := range b.node.Devices {
-		if d := &b.node.Devices[i]; d.State() != gpu.StateFailed {
+	b.Node.Failure = &gpu.Failure{Reason: reason, Err: err}
+	for i := range b.Node.Devices {
+		if d := &b.Node.Devices[i]; d.State() != gpu.StateFailed {
 			*d = inventory.Identity(d)
 			d.Unread, d.ProcessesUnread = true, true
 		}
 	}
-	b.node.Processes = nil
-	b.node.Presence = [gpu.NumPresences]gpu.Opt[int64]{}
-}
-
-// noGPUs returns a node in which no GPU is readable.
-func (b *nodeBuilder) noGPUs(reason error, absent bool) *gpu.Node {
-	b.problem(gpu.ProblemSource, "amd-smi", reason)
-	b.energy.Missed(b.node.Time)
-	return b.known.NoDevices(&b.node, reason, absent)
+	b.Node.Processes = nil
+	b.Node.Presence = [gpu.NumPresences]gpu.Opt[int64]{}
 }

@@ -22,28 +22,28 @@ func TestKeepsIdentity(t *testing.T) {
 		return smitest.Fails(1, "", "Traceback (most recent call last):\n  File\nKeyError: 'ppt0'\n")
 	}
 	for _, tt := range []struct {
-		name, folder string
-		refuse       []string
-		want         []string
-		static       func(whole string) (command.Result, error)
-		problem      string
-		again        bool // static is read again at the next read
+		name, directory string
+		refuse          []string
+		want            []string
+		static          func(whole string) (command.Result, error)
+		problem         string
+		again           bool // static is read again at the next read
 	}{
 		{
-			name: "exception, no id in the list", folder: "amd-smi-7.2-spx", want: []string{"00a1b2c3d4e5f607", ""},
+			name: "exception, no id in the list", directory: "amd-smi-7.2-spx", want: []string{"00a1b2c3d4e5f607", ""},
 			static: traceback, problem: "amd-smi static: ", again: true,
 		},
 		{
-			name: "exception, nothing in the list", folder: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
+			name: "exception, nothing in the list", directory: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
 			want: []string{"5d1f00aa77c3e9b4", "02bb3344556677c1"}, static: traceback, problem: "amd-smi static: ", again: true,
 		},
 		{
-			name: "half an output, nothing in the list", folder: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
+			name: "half an output, nothing in the list", directory: "amd-smi-24.5.2", refuse: []string{"-e", "--throttle"},
 			want: []string{"5d1f00aa77c3e9b4", "02bb3344556677c1"}, problem: "static: output ends in the middle",
 			static: func(whole string) (command.Result, error) { return smitest.Fails(-1, whole[:len(whole)*3/4], "") },
 		},
 		{
-			name: "no serial", folder: "amd-smi-7.2-spx", want: []string{"00a1b2c3d4e5f607", ""},
+			name: "no serial", directory: "amd-smi-7.2-spx", want: []string{"00a1b2c3d4e5f607", ""},
 			static: func(whole string) (command.Result, error) {
 				return smitest.Prints(strings.Replace(whole, "0x00A1B2C3D4E5F607", "N/A", 1))
 			},
@@ -51,12 +51,12 @@ func TestKeepsIdentity(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tool := smitest.AMDTool(t, tt.folder, tt.refuse...)
+			tool := smitest.AMDTool(t, tt.directory, tt.refuse...)
 			files := tool.Answer
 			fail := false
 			tool.Answer = func(args string) (command.Result, error) {
 				if fail && strings.HasPrefix(args, "static") {
-					return tt.static(smitest.Fixture(t, tt.folder+"/static.json"))
+					return tt.static(smitest.Fixture(t, tt.directory+"/static.json"))
 				}
 				return files(args)
 			}

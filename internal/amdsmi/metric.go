@@ -25,7 +25,8 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	readClock(clock, &d.Clocks[gpu.ClockMemory], "mem")
 	readClock(clock, &d.Clocks[gpu.ClockVideo], "vclk")
 	readPCIe(r, d)
-	readFan(r.section("fan"), d)
+	fan := r.section("fan")
+	d.Fans = smitext.Fans(fan.first("usage", "apu_fan_pwm"), fan["rpm"])
 	readErrors(r, d)
 	readThrottle(r, d)
 	return shares

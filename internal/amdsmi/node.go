@@ -9,27 +9,17 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // nodeBuilder makes the node, and keeps what later reads need for it.
 type nodeBuilder struct {
+	smidevice.Builder
+
 	want        gpu.Group
-	node        gpu.Node
-	known       smidevice.KnownGPUs
-	energy      smidevice.EnergyCounters
 	residencies map[string]*residency // of throttle reasons, by PCI address, else by unique id
 	links       map[string]*linkBytes // likewise
 	scale       memoryScale
-}
-
-func newNodeBuilder(want gpu.Group) nodeBuilder {
-	return nodeBuilder{want: want, known: smidevice.NewKnownGPUs(command.AMDSMI), energy: make(smidevice.EnergyCounters)}
-}
-
-func (b *nodeBuilder) problem(kind gpu.ProblemKind, what string, err error) {
-	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("amd_smi: %w", err)})
 }
 
 // fill makes the node from the listed devices and what was read of them. It reports whether any of them is identified.
@@ -44,7 +34,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 			unaddressed++
 			if e.UniqueID == "" {
 				complete = false
-				b.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d; the GPU is left out", e.Number))
+				b.Problem(gpu.ProblemQuantity, "identity", fmt.Errorf("amd-smi shows neither a unique id nor a PCI address of GPU %d; the GPU is left out", e.Number))
 				continue
 			}
 		}
@@ -52,11 +42,11 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 		listed = append(listed, e)
 	}
 	if unaddressed > 0 {
-		b.problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
+		b.Problem(gpu.ProblemQuantity, "PCI address", fmt.Errorf("%w to open the DRM devices: amd-smi shows no PCI address of %d GPUs; "+
 			"run the tool as a member of the groups render and video, and give a container /dev/dri", smitext.ErrAccess, unaddressed))
 	}
 	if len(listed) == 0 {
-		b.energy.Missed(b.node.Time)
+		b.Energy.Missed(b.Node.Time)
 		return false
 	}
 	each := func(records []record, f func(record, *smidevice.Listed)) {
@@ -98,25 +88,18 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	}
 	each(joined(answers[stepXGMI].records), func(r record, e *smidevice.Listed) { readXGMI(r, wantLinks, &e.Device, b.links[e.Key()]) })
 
-	b.known.IDs.Complete(listed, complete)
-	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
-	b.energy.Unwrap(b.node.Devices, b.node.Time)
-	b.energy.Missed(b.node.Time)
+	leaves := b.List(listed, complete)
 	if truncated {
 		// The list ended early: it may lack partitions of the last GPU, so whether that is divided is not known.
 		delete(leaves, listed[len(listed)-1].Number)
 	}
 	b.addProcesses(answers, len(list), leaves, static, version)
 	if truncated {
-		for i := range b.node.Devices {
-			b.node.Devices[i].ProcessesUnread = true
+		for i := range b.Node.Devices {
+			b.Node.Devices[i].ProcessesUnread = true
 		}
 	}
-	if complete {
-		b.known.AddLost(&b.node)
-	} else {
-		b.known.AddUnlisted(&b.node)
-	}
+	b.AddUnlisted(complete)
 	return true
 }
 
@@ -131,12 +114,12 @@ func (b *nodeBuilder) addProcesses(answers map[step]answer, devices int, leaves 
 		}
 	}
 	var repeated int
-	b.node.Processes, repeated = placeProcesses(list, devices, covered, leaves, version >= exactProcesses)
-	for i := range b.node.Devices {
-		b.node.Devices[i].ProcessesUnread = !ran || answer.err != nil || repeated > 0
+	b.Node.Processes, repeated = placeProcesses(list, devices, covered, leaves, version >= exactProcesses)
+	for i := range b.Node.Devices {
+		b.Node.Devices[i].ProcessesUnread = !ran || answer.err != nil || repeated > 0
 	}
 	if repeated > 0 {
-		b.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory; "+
+		b.Problem(gpu.ProblemProcesses, "processes", fmt.Errorf("amd-smi before ROCm 10 lists %d processes under every GPU with the same memory; "+
 			"the processes are left out; the amdgpu scraper shows which GPU they use", repeated))
 	}
 }
@@ -154,7 +137,7 @@ func (b *nodeBuilder) throttleTime(metrics []record, each func([]record, func(re
 		if b.residencies[key] = last[key]; b.residencies[key] == nil {
 			b.residencies[key] = &residency{}
 		}
-		b.residencies[key].read(&counts, b.node.Time, &e.Device)
+		b.residencies[key].read(&counts, b.Node.Time, &e.Device)
 	})
 }
 

@@ -6,7 +6,6 @@ package amdsmi
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
@@ -120,9 +119,7 @@ func placeProcesses(list []process, devices, covered int, leaves map[int]smidevi
 		process.SDMATime, process.EvictedTime = p.sdma, p.evicted
 		result = append(result, process)
 	}
-	slices.SortFunc(result, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
-	})
+	smidevice.SortProcesses(result)
 	return result, len(everywhere)
 }
 

@@ -48,15 +48,3 @@ func voltages(r record) []gpu.SensorValue {
 	}
 	return result
 }
-
-// readFan reads the fan. amd-smi shows one.
-func readFan(r record, d *gpu.Device) {
-	fan := gpu.Fan{
-		Location: "fan0",
-		Ratio:    smitext.Quantity(r.first("usage", "apu_fan_pwm"), smitext.Ratio, "%"),
-		Speed:    smitext.Whole(smitext.Quantity(r["rpm"], smitext.Revolutions, "RPM")),
-	}
-	if fan.Ratio.Known() || fan.Speed.Known() {
-		d.Fans = []gpu.Fan{fan}
-	}
-}

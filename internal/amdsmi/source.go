@@ -5,7 +5,6 @@ package amdsmi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +33,6 @@ type Source struct {
 	tool  tool
 	build nodeBuilder
 	now   func() time.Time
-	retry smidevice.Retry
 
 	timeouts    int // of the PCIe call, in a row
 	withoutPCIe int // reads without the PCIe call
@@ -55,7 +53,7 @@ func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = n
 
 // New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
-	s := &Source{tool: newTool(runner, want), build: newNodeBuilder(want), now: time.Now}
+	s := &Source{tool: newTool(runner, want), build: nodeBuilder{Builder: smidevice.NewBuilder(command.AMDSMI), want: want}, now: time.Now}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -68,9 +66,8 @@ func (*Source) Close() error { return nil }
 // Read implements gpu.Source. An error means that the machine could not be reached, or that no GPU is known and amd-smi did not end in
 // time or printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
-	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if !s.retry.Due(s.build.node.Time) {
-		return s.build.noGPUs(s.retry.Reason, s.retry.Absent), nil
+	if node := s.build.Begin(s.now()); node != nil {
+		return node, nil
 	}
 	due := s.static == nil || s.stale || s.reads >= staticEvery
 	if due {
@@ -79,21 +76,21 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	steps := s.steps(due)
 	answers, err := s.tool.run(ctx, steps...)
 	if len(answers) == 0 {
-		return s.build.notRun(err)
+		return s.build.NotRun(err)
 	}
 	list := answers[stepList]
 	listed := parseList(list.records)
 	if len(listed) == 0 {
 		if _, ran := answers[stepList]; !ran {
-			return s.build.notRun(err)
+			return s.build.NotRun(err)
 		}
 		return s.noDevices(list.err)
 	}
-	s.retry = smidevice.Retry{}
+	s.build.Found()
 	_, measured := answers[stepMetric]
 	unmeasured := err != nil && !measured && s.tool.runs(stepMetric)
 	if unmeasured && !smidevice.TimedOut(err) {
-		return s.build.notRun(err)
+		return s.build.NotRun(err)
 	}
 	changed := !slices.EqualFunc(listed, s.listed, func(a, b listRecord) bool { return a.same(&b) })
 	if changed && !due && !unmeasured {
@@ -113,12 +110,12 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 	case unmeasured:
 		return s.build.notMeasured(err)
 	case !identified:
-		return s.build.known.NotListed(&s.build.node, fmt.Errorf("amd_smi: amd-smi list: %w; run it by hand", smitext.ErrNoIdentity))
+		return s.build.NotListed(fmt.Errorf("amd-smi list: %w; run it by hand", smitext.ErrNoIdentity))
 	}
 	if a := answers[stepMetric]; measured && a.err != nil && len(a.records) == 0 {
 		s.build.metricFailed(gpu.FailureToolFailed, a.err)
 	}
-	return &s.build.node, nil
+	return &s.build.Node, nil
 }
 
 // noDevices returns the node of the known GPUs when amd-smi ended without a device.
@@ -126,21 +123,19 @@ func (s *Source) noDevices(err error) (*gpu.Node, error) {
 	if err == nil {
 		err = smitext.NoDevice()
 	}
-	err = fmt.Errorf("amd-smi list: %w", err)
-	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
-	if !absent && !errors.Is(err, smitext.ErrAccess) {
-		return s.build.known.NotListed(&s.build.node, fmt.Errorf("amd_smi: %w", err))
+	node, err := s.build.NoDevices(fmt.Errorf("amd-smi list: %w", err))
+	if s.build.Resting() {
+		s.static, s.listed = nil, nil
 	}
-	s.static, s.listed = nil, nil
-	s.retry.Failed(s.build.node.Time, err, absent)
-	return s.build.noGPUs(err, absent), nil
+	return node, err
 }
 
 // Reset makes the source find out again what its tool can do. The tool may be of another version, as in another container. The known GPUs
 // are kept: one that is no longer listed is lost, in every version.
 func (s *Source) Reset() {
 	s.tool.forget()
-	s.timeouts, s.version, s.listed, s.static, s.retry, s.build.scale = 0, "", nil, nil, smidevice.Retry{}, scaleUnknown
+	s.build.Found()
+	s.timeouts, s.version, s.listed, s.static, s.build.scale = 0, "", nil, nil, scaleUnknown
 }
 
 // steps returns the steps of this read.

@@ -59,32 +59,27 @@ const (
 
 // meanShare returns the mean over the partitions.
 func meanShare(shares []smidevice.Share, task gpu.Task) gpu.Opt[float64] {
-	var sum float64
-	n := 0
+	var all []gpu.Opt[float64]
 	for i := range shares {
-		if v, ok := shares[i].Utilization[task].Get(); ok {
-			sum += v
-			n++
-		}
+		all = append(all, shares[i].Utilization[task])
 	}
-	if n == 0 {
-		return gpu.Opt[float64]{}
-	}
-	return gpu.Some(sum / float64(n))
+	return smitext.Mean(all)
 }
 
 // engines returns the mean over the engines of a kind: a list, or a single value.
 func engines(v any) gpu.Opt[float64] {
 	if list, ok := v.([]any); ok {
-		return smitext.Mean(list, smitext.Ratio, "%")
+		return smitext.Mean(ratios(list))
 	}
 	return smitext.Quantity(v, smitext.Ratio, "%")
 }
 
 // xccUtilization reads how busy each XCC is, by partition.
-func xccUtilization(v any) []gpu.Opt[float64] {
+func xccUtilization(v any) []gpu.Opt[float64] { return ratios(byPartition(v)) }
+
+func ratios(list []any) []gpu.Opt[float64] {
 	var result []gpu.Opt[float64]
-	for _, busy := range byPartition(v) {
+	for _, busy := range list {
 		result = append(result, smitext.Quantity(busy, smitext.Ratio, "%"))
 	}
 	return result

@@ -89,8 +89,8 @@ func trafficOf(list []any, i int) (read, written gpu.Opt[int64]) {
 	return bytes(link["read"]), bytes(link["write"])
 }
 
-// speedOf reads the speed of a link, which is the same for all: the bits a second of one lane, and of all lanes. A GPU without links has
-// none.
+// speedOf reads the speed of a link, which is the same for all: the bits a second of one lane, and of all lanes. It is absent for a GPU
+// without links.
 func speedOf(metrics record) gpu.Link {
 	lane, ok := smitext.Quantity(metrics["bit_rate"], smitext.Bits, "Gb/s").Get()
 	all, known := smitext.Quantity(metrics["max_bandwidth"], smitext.Bits, "Gb/s").Get()

@@ -246,7 +246,7 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// A plugin names its slots by UUIDs and gives out other GPUs: usage is reported, and no GPU counts as not allocated.
+// A plugin names its slots by UUIDs and allocates other GPUs: usage is reported, and no GPU counts as unallocated.
 func TestExtendedID(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(1)+"-3")))

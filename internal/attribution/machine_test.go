@@ -152,10 +152,10 @@ func (m *machine) logFile(c who, uid, id string) {
 	require.NoError(m.t, os.Symlink(target, link))
 }
 
-func (m *machine) file(folder, name, content string) {
+func (m *machine) file(directory, name, content string) {
 	m.t.Helper()
-	require.NoError(m.t, os.MkdirAll(folder, 0o755))
-	require.NoError(m.t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
+	require.NoError(m.t, os.MkdirAll(directory, 0o755))
+	require.NoError(m.t, os.WriteFile(filepath.Join(directory, name), []byte(content), 0o600))
 }
 
 // who is a container of a pod in the namespace ml. Its UID and ID follow from the names.

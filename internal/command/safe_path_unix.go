@@ -37,7 +37,7 @@ func CheckSafe(path string) error {
 	return nil
 }
 
-func checkOwner(path string, folder bool) error {
+func checkOwner(path string, directory bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func checkOwner(path string, folder bool) error {
 	switch {
 	case owner != 0 && int(owner) != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d, who could replace the file; it must belong to root or to the collector's user", path, owner)
-	case info.Mode().Perm()&0o022 == 0, folder && owner == 0 && info.Mode()&fs.ModeSticky != 0:
+	case info.Mode().Perm()&0o022 == 0, directory && owner == 0 && info.Mode()&fs.ModeSticky != 0:
 		return nil
 	default:
 		return fmt.Errorf("%s is writable by others (%s), who could replace the file; run chmod go-w on it", path, info.Mode().Perm())

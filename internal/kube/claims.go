@@ -51,7 +51,7 @@ const retryClaims = time.Minute
 func NewClaims(clients *Clients) *Claims {
 	return &Claims{
 		client:  clients.Dynamic,
-		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
+		resolve: resolver(clients),
 		now:     time.Now,
 		known:   make(map[Claim][]givenDevice),
 	}
@@ -115,7 +115,7 @@ func (c *Claims) Keep(kept func(Claim) bool) {
 func (c *Claims) Err() error { return c.failure }
 
 func (c *Claims) read(ctx context.Context, claim Claim) ([]givenDevice, error) {
-	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
+	resource := schema.GroupResource{Group: resourceAPI, Resource: "resourceclaims"}
 	if c.resource.Empty() {
 		mapping, err := c.resolve(ctx, resource)
 		if err != nil {

@@ -4,13 +4,11 @@
 package kube
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,40 +35,23 @@ type DeviceRequest struct {
 
 // WatchedClaims watches the ResourceClaims of a cluster. It reads resource.k8s.io in the version that the API server prefers.
 type WatchedClaims struct {
+	*servedKind
+
 	client  dynamic.Interface
-	resolve resolveFunc
 	wants   func(class string) bool
 	changed func(Claim)
-	retry   time.Duration
-
-	mu       sync.RWMutex
-	informer *Informer
-	failure  error
 }
 
 // WatchClaims returns WatchedClaims of the DeviceClasses that are wanted. They need list and watch on resourceclaims. changed is called, by one
 // goroutine, after a claim was added or has changed.
 func WatchClaims(clients *Clients, wants func(class string) bool, changed func(Claim)) *WatchedClaims {
-	return &WatchedClaims{
-		client: clients.Dynamic, resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve, wants: wants, changed: changed, retry: time.Minute,
-	}
-}
-
-// Run watches until the context ends.
-func (c *WatchedClaims) Run(ctx context.Context) {
-	runWhenServed(ctx, c.retry, func() (*Informer, error) { return c.prepare(ctx) }, func(err error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.failure = err
-	})
-}
-
-func (c *WatchedClaims) prepare(ctx context.Context) (*Informer, error) {
+	c := &WatchedClaims{client: clients.Dynamic, wants: wants, changed: changed}
 	resource := schema.GroupResource{Group: resourceAPI, Resource: "resourceclaims"}
-	mapping, err := c.resolve(ctx, resource)
-	if err != nil {
-		return nil, fmt.Errorf("kube: look up the kind %s: %w; pods that request GPUs by claims are unknown", resource, err)
-	}
+	c.servedKind = newServed(clients, resource, "; pods that request GPUs by claims are unknown", c.informerOf)
+	return c
+}
+
+func (c *WatchedClaims) informerOf(mapping *meta.RESTMapping) (*Informer, error) {
 	informer, err := NewInformer(Paged(c.client.Resource(mapping.Resource), &unstructured.Unstructured{}, cache.Indexers{}, nil), "resourceclaims",
 		func(object any) (any, error) {
 			if claim, ok := object.(*unstructured.Unstructured); ok {
@@ -91,37 +72,16 @@ func (c *WatchedClaims) prepare(ctx context.Context) (*Informer, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("kube: watch resourceclaims: %w", err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.informer = informer
 	return informer, nil
-}
-
-// Synced reports whether the first list has been read.
-func (c *WatchedClaims) Synced() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.informer != nil && c.informer.HasSynced()
-}
-
-// Err returns why the claims could not be read lately; nil if they could.
-func (c *WatchedClaims) Err() error {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.failure != nil || c.informer == nil {
-		return c.failure
-	}
-	return c.informer.Err()
 }
 
 // Get returns a claim; nil if it is not known.
 func (c *WatchedClaims) Get(claim Claim) *RequestedClaim {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.informer == nil {
+	informer := c.current()
+	if informer == nil {
 		return nil
 	}
-	object, _, _ := c.informer.GetIndexer().GetByKey(claim.Namespace + "/" + claim.Name)
+	object, _, _ := informer.GetIndexer().GetByKey(claim.Namespace + "/" + claim.Name)
 	found, _ := object.(*RequestedClaim)
 	return found
 }

@@ -60,6 +60,11 @@ var errNotServed = errors.New("the API server does not serve it")
 // discoverer looks up how an API server serves a resource.
 type discoverer struct{ client discovery.DiscoveryInterface }
 
+// resolver returns what looks up kinds by the discovery API of a cluster.
+func resolver(clients *Clients) resolveFunc {
+	return (&discoverer{client: clients.Kubernetes.Discovery()}).resolve
+}
+
 // resolve returns the version, the kind and the scope of a resource, or errNotServed.
 func (d *discoverer) resolve(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 	if mapping, ok := known(resource); ok {

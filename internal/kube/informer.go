@@ -101,23 +101,3 @@ func (i *Informer) Err() error {
 	}
 	return &gpu.Failure{Reason: ReasonOf(i.failure), Err: fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)}
 }
-
-// runWhenServed runs an informer until the context ends. It reports why the informer could not be prepared, because the API server does
-// not answer or does not serve the kind, and tries again; it reports nil once it could.
-func runWhenServed(ctx context.Context, retry time.Duration, prepare func() (*Informer, error), report func(error)) {
-	for {
-		informer, err := prepare()
-		report(err)
-		if err == nil {
-			informer.RunWithContext(ctx)
-			return
-		}
-		timer := time.NewTimer(retry)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-	}
-}

@@ -6,6 +6,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,7 +70,7 @@ func (a *askedOwners) lookUp(ctx context.Context, kind *askedKind) {
 	case errors.Is(err, errNotServed):
 		kind.gone(a.now())
 	default:
-		kind.failed(a.now(), 0, errLookUp(kind.resource, err))
+		kind.failed(a.now(), 0, fmt.Errorf("kube: look up the kind %s: %w%s", kind.resource, err, ownersUnknown))
 	}
 }
 

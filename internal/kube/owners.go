@@ -48,9 +48,8 @@ func parseKinds(names []string) []schema.GroupResource {
 	return kinds
 }
 
-func errLookUp(resource schema.GroupResource, err error) error {
-	return fmt.Errorf("kube: look up the kind %s: %w; the owners above it are unknown", resource, err)
-}
+// ownersUnknown ends a message that a kind could not be looked up.
+const ownersUnknown = "; the owners above it are unknown"
 
 func sortErrs(errs []error) []error {
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -41,7 +41,7 @@ type askedOwners struct {
 func AskOwners(clients *Clients, kinds []string) *Owners {
 	return &Owners{&askedOwners{
 		client:  clients.Metadata,
-		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
+		resolve: resolver(clients),
 		timeout: 10 * time.Second,
 		now:     time.Now,
 		queue:   make(chan func(context.Context), 256),

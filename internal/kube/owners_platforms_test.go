@@ -120,8 +120,7 @@ func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.Owner
 		c.asked.resolve = resolveOf(references)
 	} else {
 		c.owners = WatchOwners(clients, kinds)
-		c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
-		c.watched.resolve = resolveOf(references)
+		c.watched = watchedBy(c.owners, resolveOf(references))
 	}
 	c.run(t)
 	eventually(t, c.owners.Synced)

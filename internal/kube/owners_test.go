@@ -93,14 +93,21 @@ func (c *cluster) run(t *testing.T) *cluster {
 	return c
 }
 
+// watchedBy returns the source of watched owners. It looks up kinds by resolve, every millisecond until they are served.
+func watchedBy(owners *Owners, resolve resolveFunc) *watchedOwners {
+	w := owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
+	for _, kind := range w.kinds {
+		kind.resolve, kind.retry = resolve, time.Millisecond
+	}
+	return w
+}
+
 // newCluster returns a cluster whose owners are watched.
 func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
 	t.Helper()
 	c := &cluster{metadata: newMetadata(t, objects...)}
 	c.owners = WatchOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
-	c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
-	c.watched.resolve = resolveServed
-	c.watched.retry = time.Millisecond
+	c.watched = watchedBy(c.owners, resolveServed)
 	c.run(t)
 	eventually(t, c.owners.Synced)
 	return c
@@ -244,7 +251,7 @@ func TestOwnersAppearLater(t *testing.T) {
 // Only names and owners are kept.
 func TestOwnersStripped(t *testing.T) {
 	c := newCluster(t, defaultKinds, object("batch/v1", "Job", "a"))
-	stored, ok, err := c.watched.informers[schema.GroupKind{Group: "batch", Kind: "Job"}].GetIndexer().GetByKey("ml/a")
+	stored, ok, err := c.watched.informerOf(schema.GroupKind{Group: "batch", Kind: "Job"}).GetIndexer().GetByKey("ml/a")
 	require.NoError(t, err)
 	require.True(t, ok)
 	partial, ok := stored.(*metav1.PartialObjectMetadata)
@@ -270,14 +277,12 @@ func TestWatchedServedLater(t *testing.T) {
 	answer.Store(errNotServed)
 	c := &cluster{metadata: newMetadata(t, object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")))}
 	c.owners = WatchOwners(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, []string{"pytorchjobs.kubeflow.org"})
-	c.watched = c.owners.ownerSource.(*watchedOwners) //nolint:forcetypeassert // it is
-	c.watched.retry = time.Millisecond
-	c.watched.resolve = func(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
+	c.watched = watchedBy(c.owners, func(ctx context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 		if err, ok := answer.Load().(error); ok && err.Error() != "served" {
 			return nil, err
 		}
 		return resolveServed(ctx, resource)
-	}
+	})
 	c.run(t)
 	eventually(t, c.owners.Synced)
 	pod := ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))

@@ -6,72 +6,38 @@ package kube
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
-	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 )
 
 // watchedOwners watches the metadata of all objects of the kinds.
-type watchedOwners struct {
-	client  metadata.Interface
-	resolve resolveFunc
-	kinds   []schema.GroupResource
-	retry   time.Duration
-
-	mu        sync.RWMutex
-	informers map[schema.GroupKind]*Informer
-	failures  map[schema.GroupResource]error
-}
+type watchedOwners struct{ kinds []*servedKind }
 
 // WatchOwners returns the owners of pods by watching all objects of these kinds, for a view of the pods of all nodes. Each kind is
 // resource.group as in replicasets.apps. It needs list and watch on them.
 func WatchOwners(clients *Clients, kinds []string) *Owners {
-	return &Owners{&watchedOwners{
-		client:    clients.Metadata,
-		resolve:   (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		kinds:     parseKinds(kinds),
-		retry:     time.Minute,
-		informers: make(map[schema.GroupKind]*Informer),
-		failures:  make(map[schema.GroupResource]error),
-	}}
+	w := &watchedOwners{}
+	for _, resource := range parseKinds(kinds) {
+		w.kinds = append(w.kinds, newServed(clients, resource, ownersUnknown, func(mapping *meta.RESTMapping) (*Informer, error) {
+			shared := Paged(clients.Metadata.Resource(mapping.Resource), &metav1.PartialObjectMetadata{}, cache.Indexers{}, nil)
+			return NewInformer(shared, resource.String(), stripMetadata)
+		}))
+	}
+	return &Owners{w}
 }
 
 // Run implements ownerSource.
 func (w *watchedOwners) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	for _, resource := range w.kinds {
-		running.Go(func() { w.watch(ctx, resource) })
+	for _, kind := range w.kinds {
+		running.Go(func() { kind.Run(ctx) })
 	}
-}
-
-func (w *watchedOwners) watch(ctx context.Context, resource schema.GroupResource) {
-	prepare := func() (*Informer, error) { return w.informer(ctx, resource) }
-	runWhenServed(ctx, w.retry, prepare, func(err error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.failures[resource] = err
-	})
-}
-
-func (w *watchedOwners) informer(ctx context.Context, resource schema.GroupResource) (*Informer, error) {
-	mapping, err := w.resolve(ctx, resource)
-	if err != nil {
-		return nil, errLookUp(resource, err)
-	}
-	shared := Paged(w.client.Resource(mapping.Resource), &metav1.PartialObjectMetadata{}, cache.Indexers{}, nil)
-	informer, err := NewInformer(shared, resource.String(), stripMetadata)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.informers[mapping.GroupVersionKind.GroupKind()] = informer
-	return informer, nil
 }
 
 // stripMetadata drops an object's metadata but its names and its owners.
@@ -88,37 +54,32 @@ func stripMetadata(object any) (any, error) {
 
 // Synced implements ownerSource: the first list of every kind that could be looked up has been read.
 func (w *watchedOwners) Synced() bool {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	for _, resource := range w.kinds {
-		if _, tried := w.failures[resource]; !tried {
-			return false
-		}
-	}
-	for _, informer := range w.informers {
-		if !informer.HasSynced() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.kinds, func(kind *servedKind) bool {
+		kind.mu.RLock()
+		defer kind.mu.RUnlock()
+		return !kind.lookedUp || kind.running != nil && !kind.running.HasSynced()
+	})
 }
 
 // Errs implements ownerSource.
 func (w *watchedOwners) Errs() []error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
 	var errs []error
-	for _, resource := range w.kinds {
-		if err := w.failures[resource]; err != nil && !errors.Is(err, errNotServed) {
-			errs = append(errs, err)
-		}
-	}
-	for _, informer := range w.informers {
-		if err := informer.Err(); err != nil {
+	for _, kind := range w.kinds {
+		if err := kind.Err(); err != nil && !errors.Is(err, errNotServed) {
 			errs = append(errs, err)
 		}
 	}
 	return sortErrs(errs)
+}
+
+// informerOf returns the informer of a kind; nil if it was not looked up, or is not watched.
+func (w *watchedOwners) informerOf(kind schema.GroupKind) *Informer {
+	for _, watched := range w.kinds {
+		if informer := watched.current(); informer != nil && watched.kind == kind {
+			return informer
+		}
+	}
+	return nil
 }
 
 // ownersOf implements ownerSource.
@@ -127,9 +88,7 @@ func (w *watchedOwners) ownersOf(namespace string, reference *metav1.OwnerRefere
 	if !ok {
 		return nil, true
 	}
-	w.mu.RLock()
-	informer := w.informers[kind]
-	w.mu.RUnlock()
+	informer := w.informerOf(kind)
 	if informer == nil {
 		return nil, true
 	}

@@ -75,22 +75,22 @@ func write(b *testing.B, file string, list interface{ Marshal() ([]byte, error) 
 // prepare writes the pages of a list and the whole list.
 func prepare(b *testing.B, make func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string)) string {
 	b.Helper()
-	folder := b.TempDir()
+	directory := b.TempDir()
 	for from := 0; from < many; from += page {
 		meta := metav1.ListMeta{ResourceVersion: "5"}
 		if from+page < many {
 			meta.Continue = strconv.Itoa(from + page)
 		}
 		list, version, kind := make(from, from+page, meta)
-		write(b, filepath.Join(folder, strconv.Itoa(from)), list, version, kind)
+		write(b, filepath.Join(directory, strconv.Itoa(from)), list, version, kind)
 	}
 	list, version, kind := make(0, many, metav1.ListMeta{ResourceVersion: "5"})
-	write(b, filepath.Join(folder, "whole"), list, version, kind)
-	return folder
+	write(b, filepath.Join(directory, "whole"), list, version, kind)
+	return directory
 }
 
 // served is an API server that answers from files: with pages if the client requests them and may have them.
-func served(b *testing.B, folder string) *kube.Clients {
+func served(b *testing.B, directory string) *kube.Clients {
 	b.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
@@ -114,7 +114,7 @@ func served(b *testing.B, folder string) *kube.Clients {
 				name = strconv.Itoa(must(strconv.Atoi(name)))
 			}
 			w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-			http.ServeFile(w, r, filepath.Join(folder, name))
+			http.ServeFile(w, r, filepath.Join(directory, name))
 		}
 	}))
 	b.Cleanup(func() {
@@ -158,7 +158,7 @@ func measure(b *testing.B, start func(), synced func() bool) {
 // BenchmarkFirstList measures the first lists of a large cluster: 20,000 pods of the cluster view, 20,000 ReplicaSets of an agent.
 func BenchmarkFirstList(b *testing.B) {
 	b.Run("pods", func(b *testing.B) {
-		folder := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
+		directory := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
 			list := &corev1.PodList{ListMeta: meta}
 			for i := from; i < to; i++ {
 				list.Items = append(list.Items, ordinaryPod(i))
@@ -166,14 +166,14 @@ func BenchmarkFirstList(b *testing.B) {
 			return list, "v1", "PodList"
 		})
 		for b.Loop() {
-			v, err := cluster.New(served(b, folder).Kubernetes, cluster.DefaultResources(), nil)
+			v, err := cluster.New(served(b, directory).Kubernetes, cluster.DefaultResources(), nil)
 			require.NoError(b, err)
 			measure(b, v.Start, v.Synced)
 			v.Stop()
 		}
 	})
 	b.Run("replicasets", func(b *testing.B) {
-		folder := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
+		directory := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
 			list := &metav1.PartialObjectMetadataList{ListMeta: meta}
 			for i := from; i < to; i++ {
 				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: named(i)})
@@ -182,7 +182,7 @@ func BenchmarkFirstList(b *testing.B) {
 			return list, "meta.k8s.io/v1", "PartialObjectMetadataList"
 		})
 		for b.Loop() {
-			owners := kube.WatchOwners(served(b, folder), []string{"replicasets.apps"})
+			owners := kube.WatchOwners(served(b, directory), []string{"replicasets.apps"})
 			ctx, cancel := context.WithCancel(b.Context())
 			done := make(chan struct{})
 			run := func() {

@@ -5,12 +5,11 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,16 +21,12 @@ import (
 // Slices watches the ResourceSlices of a node, in which the drivers of dynamic resource allocation publish its devices. It reads
 // resource.k8s.io in the version that the API server prefers. v1, v1beta2 and v1beta1 differ in the place of a device's attributes.
 type Slices struct {
-	client  dynamic.Interface
-	resolve resolveFunc
-	node    string
-	retry   time.Duration
-	wanted  chan struct{}
-	want    sync.Once
+	*servedKind
 
-	mu       sync.RWMutex
-	informer *Informer
-	failure  error
+	client dynamic.Interface
+	node   string
+	wanted chan struct{}
+	want   sync.Once
 }
 
 const poolIndex = "pool"
@@ -46,13 +41,9 @@ type storedSlice struct {
 
 // NewSlices returns Slices of a node. They need list and watch on resourceslices, and make no request before Want is called.
 func NewSlices(clients *Clients, node string) *Slices {
-	return &Slices{
-		client:  clients.Dynamic,
-		resolve: (&discoverer{client: clients.Kubernetes.Discovery()}).resolve,
-		node:    node,
-		retry:   time.Minute,
-		wanted:  make(chan struct{}),
-	}
+	s := &Slices{client: clients.Dynamic, node: node, wanted: make(chan struct{})}
+	s.servedKind = newServed(clients, schema.GroupResource{Group: resourceAPI, Resource: "resourceslices"}, "", s.informerOf)
+	return s
 }
 
 // Want starts to read the slices.
@@ -62,22 +53,12 @@ func (s *Slices) Want() { s.want.Do(func() { close(s.wanted) }) }
 func (s *Slices) Run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-		return
 	case <-s.wanted:
+		s.servedKind.Run(ctx)
 	}
-	runWhenServed(ctx, s.retry, func() (*Informer, error) { return s.prepare(ctx) }, func(err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.failure = err
-	})
 }
 
-func (s *Slices) prepare(ctx context.Context) (*Informer, error) {
-	resource := schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
-	mapping, err := s.resolve(ctx, resource)
-	if err != nil {
-		return nil, fmt.Errorf("kube: look up the kind %s: %w", resource, err)
-	}
+func (s *Slices) informerOf(mapping *meta.RESTMapping) (*Informer, error) {
 	indexers := cache.Indexers{poolIndex: func(object any) ([]string, error) {
 		if slice, ok := object.(*storedSlice); ok {
 			return []string{slice.driver + "/" + slice.pool}, nil
@@ -86,47 +67,22 @@ func (s *Slices) prepare(ctx context.Context) (*Informer, error) {
 	}}
 	shared := dynamicinformer.NewFilteredDynamicInformer(s.client, mapping.Resource, metav1.NamespaceAll, 0, indexers,
 		func(list *metav1.ListOptions) { list.FieldSelector = "spec.nodeName=" + s.node })
-	informer, err := NewInformer(shared.Informer(), "resourceslices of node "+s.node, func(object any) (any, error) {
+	return NewInformer(shared.Informer(), "resourceslices of node "+s.node, func(object any) (any, error) {
 		if slice, ok := object.(*unstructured.Unstructured); ok {
 			return storeSlice(slice), nil
 		}
 		return object, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.informer = informer
-	return informer, nil
-}
-
-// Synced reports whether the first list has been read.
-func (s *Slices) Synced() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.informer != nil && s.informer.HasSynced()
-}
-
-// Err returns why the slices could not be read lately; nil if they could.
-func (s *Slices) Err() error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.failure != nil || s.informer == nil {
-		return s.failure
-	}
-	return s.informer.Err()
 }
 
 // Device returns the attributes of a device, by their names without the driver's domain; nil if the device is not published. While a
 // pool is being replaced, its newer generation counts.
 func (s *Slices) Device(driver, pool, device string) map[string]string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.informer == nil {
+	informer := s.current()
+	if informer == nil {
 		return nil
 	}
-	objects, err := s.informer.GetIndexer().ByIndex(poolIndex, driver+"/"+pool)
+	objects, err := informer.GetIndexer().ByIndex(poolIndex, driver+"/"+pool)
 	if err != nil {
 		return nil
 	}

@@ -109,17 +109,17 @@ func TestClusterNotListed(t *testing.T) {
 	c.report = func(_ context.Context, _ string, _ time.Time, failure *gpu.Failure) { got = append(got, failure) }
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.now = func() time.Time { return now }
-	began := now
-	c.reportState(t.Context(), began, true)
+	start := now
+	c.reportState(t.Context(), start, true)
 	assert.Empty(t, got)
 	assert.False(t, c.stats().Known)
 	now = now.Add(listWait)
-	c.reportState(t.Context(), began, false)
+	c.reportState(t.Context(), start, false)
 	require.Len(t, got, 1)
 	assert.Equal(t, gpu.FailureAPIUnreachable, got[0].Reason)
-	c.reportState(t.Context(), began, false)
+	c.reportState(t.Context(), start, false)
 	assert.Len(t, got, 1, "neither due nor another one")
-	c.reportState(t.Context(), began, true)
+	c.reportState(t.Context(), start, true)
 	assert.Len(t, got, 2)
 }
 

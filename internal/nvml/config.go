@@ -10,8 +10,8 @@ import (
 
 // Config is the configuration of the nvml scraper.
 type Config struct {
-	// LibraryPath is the absolute path of libnvidia-ml.so.1. Empty: the dynamic loader's own search, then the places where NVIDIA's
-	// container runtime, GKE and the GPU operator put it.
+	// LibraryPath is the absolute path of libnvidia-ml.so.1. If it is empty, the dynamic loader's own search, then the places of NVIDIA's
+	// container runtime, GKE and the GPU operator are tried.
 	LibraryPath string `mapstructure:"library_path"`
 
 	// KeepOpen keeps NVML initialised between reads. Off, it is initialised for each read, so that the collector does not block GPU

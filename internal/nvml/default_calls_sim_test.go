@@ -23,7 +23,7 @@ func TestCallsOfDefaultMetrics(t *testing.T) {
 	require.NoError(t, err)
 	metrics, events := metadata.DefaultMetricsConfig(), metadata.DefaultEventsConfig()
 	wanted := record.Wanted(&metrics, &events, true)
-	for board, want := range map[string]uint64{"h100": 27, "a100": 26, "b200": 29, "gh200": 26, "gb10": 21, "turing": 26, "geforce": 25} {
+	for board, want := range map[string]uint64{"h100": 25, "a100": 24, "b200": 25, "gh200": 24, "gb10": 20, "turing": 25, "geforce": 24} {
 		t.Run(board, func(t *testing.T) {
 			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = "+board+"\n[process p]\ngpu = 0\npid = 100\nsm = 1", wanted)
 			for i := range 3 {

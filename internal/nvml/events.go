@@ -89,13 +89,14 @@ func (e *events) take(at time.Time) {
 		if library.Code(ret) != library.OK {
 			return
 		}
-		if event.EventType != library.EventXID {
-			continue
-		}
 		e.mu.Lock()
 		g := e.gpus[event.Device]
 		e.mu.Unlock()
-		if g != nil {
+		if g == nil {
+			continue
+		}
+		g.Happened()
+		if event.EventType == library.EventXID {
 			e.xids.add(g, int64(event.EventData), instanceOf(g, event.GpuInstanceId, event.ComputeInstanceId), at)
 		}
 	}

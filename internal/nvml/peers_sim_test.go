@@ -39,7 +39,7 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 		peers int
 	}{
 		"lost":  {"[fault f]\ngpu = 1\nkind = lost", false, 0},
-		"hangs": {"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetMigMode\nhang = true", true, 1},
+		"hangs": {"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPerformanceState\nhang = true", true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "gpus = 3\ntime = manual", gpu.GroupAll)

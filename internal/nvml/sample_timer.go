@@ -8,13 +8,14 @@ package nvml
 import "time"
 
 // samplePeriod is how often samples have to be fetched so that the driver overwrites none; 0: reading is often enough. ring is how much time
-// its samples cover.
+// its samples cover. A fetch takes a driver milliseconds, so there are as few as possible, at equal distances.
 func samplePeriod(ring, interval time.Duration) time.Duration {
-	const parts = 5 // the ring is fetched when three of five parts are new
-	if ring <= 0 || interval <= 0 || interval < ring*(parts-1)/parts {
+	ring = ring * 9 / 10 // a fetch may be late
+	if ring <= 0 || interval <= ring {
 		return 0
 	}
-	return ring * (parts - 2) / parts
+	fetches := (interval + ring - 1) / ring // one of them is the read
+	return interval / fetches
 }
 
 // sampleTimer has samples fetched between reads.

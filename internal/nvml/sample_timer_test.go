@@ -15,8 +15,10 @@ import (
 func TestSamplePeriod(t *testing.T) {
 	for _, tt := range []struct{ ring, interval, want time.Duration }{
 		{16 * time.Second, 10 * time.Second, 0},
-		{16 * time.Second, 30 * time.Second, 9600 * time.Millisecond},
-		{16 * time.Second, 15 * time.Second, 9600 * time.Millisecond}, // a late read would lose some
+		{14200 * time.Millisecond, 30 * time.Second, 10 * time.Second},
+		{14200 * time.Millisecond, 10 * time.Second, 0},
+		{16 * time.Second, 15 * time.Second, 7500 * time.Millisecond}, // a late read would lose some
+		{16 * time.Second, time.Minute, 12 * time.Second},
 		{0, 30 * time.Second, 0},
 		{16 * time.Second, 0, 0},
 	} {

@@ -65,15 +65,15 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		})
 		return calls
 	}
-	const always = 2 // whether MIG is on, and how many GPUs there are
+	const always = 1 // how many GPUs there are
 	assert.Equal(t, uint64(always), count(t, 0))
 	for group, calls := range map[gpu.Group]uint64{
 		gpu.GroupUtilization:           2,
-		gpu.GroupMediaUtilization:      4,
+		gpu.GroupMediaUtilization:      5, // the samples of the GPU, and what each engine does now
 		gpu.GroupMemory:                1,
 		gpu.GroupProtectedMemory:       1,
 		gpu.GroupTemperature:           2, // one of them the fields
-		gpu.GroupTemperatureLimits:     2, // the margin, and the fields; thresholds do not change
+		gpu.GroupTemperatureLimits:     1, // the margin; thresholds do not change
 		gpu.GroupPower:                 1,
 		gpu.GroupPowerDetail:           1,
 		gpu.GroupPowerLimit:            1,
@@ -86,14 +86,14 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		gpu.GroupFans:                  2,
 		gpu.GroupFanSpeed:              1,
 		gpu.GroupModes:                 3, // persistence, compute and the fields
-		gpu.GroupPendingModes:          1,
+		gpu.GroupPendingModes:          1, // whether ECC is on
 		gpu.GroupVGPULicense:           0, // of a virtual GPU alone
 		gpu.GroupEncoderSessions:       1,
 		gpu.GroupFrameBufferCapture:    1,
 		gpu.GroupPCIeDetail:            1,
 		gpu.GroupBAR1:                  1,
-		gpu.GroupPCIeIO:                1,
-		gpu.GroupPCIeLink:              2,
+		gpu.GroupPCIeIO:                0, // the counters have 32 bits
+		gpu.GroupPCIeLink:              1, // the generation
 		gpu.GroupPCIeReplay:            1,
 		gpu.GroupInterconnect:          1,
 		gpu.GroupInterconnectErrors:    1,

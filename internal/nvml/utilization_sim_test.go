@@ -19,7 +19,7 @@ import (
 // A burst that begins and ends between two reads counts: an instantaneous value would miss it.
 func TestBurstBetweenReads(t *testing.T) {
 	const burst = "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:0, 12:100, 15:0)\n" +
-		"util.memory = steps(0:0, 12:50, 15:0)\nutil.encoder = steps(0:0, 14:100, 15:0)"
+		"util.memory = steps(0:0, 12:50, 15:0)"
 	b := start(t, burst, WithInterval(10*time.Second))
 	b.at(10, "")
 	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])
@@ -27,7 +27,6 @@ func TestBurstBetweenReads(t *testing.T) {
 	d := gpuAt(t, b.read(), 0)
 	approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "3 s of 10 s")
 	approx(t, 0.15, d.MemoryController, "half of the controller's time for 3 s of 10 s")
-	approx(t, 0.1, d.Utilization[gpu.TaskEncoder], "1 s of 10 s")
 	approx0(t, d.Utilization[gpu.TaskDecoder])
 	b.at(30, "")
 	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])

@@ -127,8 +127,8 @@ func FuzzNamespace(f *testing.F) {
 	f.Add("", []byte("2 (kthreadd) S 0 0 0 0 -1 18446744073709551616 0"), []byte("10 (a"))
 	f.Fuzz(func(t *testing.T, namespace string, second, tenth []byte) {
 		root := t.TempDir()
-		for _, folder := range []string{"self/ns", "2", "10"} {
-			require.NoError(t, os.MkdirAll(filepath.Join(root, folder), 0o755))
+		for _, directory := range []string{"self/ns", "2", "10"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(root, directory), 0o755))
 		}
 		linked := namespace != "" && len(namespace) < 256 && !strings.Contains(namespace, "\x00")
 		if linked {

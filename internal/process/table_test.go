@@ -55,9 +55,9 @@ func (p *table) namespace(link string) { p.link("self/ns/pid", link) }
 
 func (p *table) passwd(content string) {
 	p.t.Helper()
-	folder := filepath.Join(filepath.Dir(p.root), "etc")
-	require.NoError(p.t, os.MkdirAll(folder, 0o755))
-	require.NoError(p.t, os.WriteFile(filepath.Join(folder, "passwd"), []byte(content), 0o600))
+	directory := filepath.Join(filepath.Dir(p.root), "etc")
+	require.NoError(p.t, os.MkdirAll(directory, 0o755))
+	require.NoError(p.t, os.WriteFile(filepath.Join(directory, "passwd"), []byte(content), 0o600))
 }
 
 func statLine(pid int, name string, flags uint64, start uint64) string {
@@ -68,12 +68,12 @@ func statLine(pid int, name string, flags uint64, start uint64) string {
 // process adds a process that started so many seconds after boot.
 func (p *table) process(pid int, name string, second uint64, exe string, args ...string) {
 	p.t.Helper()
-	folder := strconv.Itoa(pid) + "/"
-	p.write(folder+"stat", statLine(pid, name, 0x400000, second*ticksPerSecond))
-	p.write(folder+"status", "Name:\t"+name+"\nUmask:\t0022\nUid:\t0\t1000\t0\t1000\nGid:\t1\t1\t1\t1\n")
-	p.write(folder+"cgroup", "0::/system.slice/"+name+".service\n")
-	p.write(folder+"cmdline", strings.Join(args, "\x00")+"\x00")
-	p.link(folder+"exe", exe)
+	directory := strconv.Itoa(pid) + "/"
+	p.write(directory+"stat", statLine(pid, name, 0x400000, second*ticksPerSecond))
+	p.write(directory+"status", "Name:\t"+name+"\nUmask:\t0022\nUid:\t0\t1000\t0\t1000\nGid:\t1\t1\t1\t1\n")
+	p.write(directory+"cgroup", "0::/system.slice/"+name+".service\n")
+	p.write(directory+"cmdline", strings.Join(args, "\x00")+"\x00")
+	p.link(directory+"exe", exe)
 }
 
 // remove removes a file, or a process with its files. An open stat file of a process that has ended cannot be read, so it is emptied.

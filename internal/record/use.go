@@ -55,7 +55,7 @@ func (a attributes) use(u *gpu.Use) {
 }
 
 // allocationText is the body: nvidia0 (NVIDIA H100) allocated to team/train-0/main; team/train-0/main released nvidia0 (NVIDIA H100) after
-// 2h0m0s, busy for 1h50m0s. From outside: 2 nvidia.com/gpu of node-a allocated to team/train-0/main.
+// 2h0m0s, busy for 1h50m0s. Agentless: 2 nvidia.com/gpu of node-a allocated to team/train-0/main.
 func allocationText(e *gpu.Event) string {
 	device := cmp.Or(e.Name, e.DeviceID)
 	if what := strings.TrimSpace(e.Model + " " + e.Profile); what != "" {

@@ -5,5 +5,5 @@
 // files as under /sys and /proc, with invented values in the driver's true formats. Readers of the driver's files, both this project's code
 // and AMD's own tools, can use it in place of the driver's files.
 //
-// None of it is a recording, and no demonstration may present its values as those of a real GPU.
+// None of it is a recording, and no demonstration may present its values as values of a real GPU.
 package amdgpusim

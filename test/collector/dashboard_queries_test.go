@@ -26,18 +26,33 @@ type dashboard struct {
 	UID        string `json:"uid"`
 	Panels     []dashboardPanel
 	Templating struct {
-		List []struct{ Type, Name, Query, Regex string }
+		List []struct {
+			Type, Name, Query, Regex string
+			Multi                    bool
+		}
 	}
 }
 
 type dashboardPanel struct {
+	ID          int
 	Title, Type string
+	GridPos     struct{ X, Y, W, H int }
 	Targets     []struct {
 		RefID string `json:"refId"`
 		Expr  string
 	}
 	FieldConfig struct {
-		Defaults struct{ NoValue string }
+		Defaults struct {
+			NoValue, Unit string
+			Max           float64
+			Thresholds    struct{ Steps []struct{ Color string } }
+		}
+		Overrides []struct {
+			Properties []struct{ ID string }
+		}
+	}
+	Options struct {
+		Legend struct{ Placement string }
 	}
 }
 

@@ -28,12 +28,16 @@ nvlink.tx = 1G
 nvlink.rx = 2G
 [gpu 3]
 remapped.failure = 1
+remapped.corrected = 1
 ecc.volatile.corrected = 5
 [gpu 6]
 links.down = 3,4
+nvlink.replay = 4
 [gpu 7]
 reasons = 0x40
 pcie.width = 8
+pcie.replay = 9
+violation.hw_thermal = counter(0, 0.5)
 [event x]
 gpu = 3
 xid = 63

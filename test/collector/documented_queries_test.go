@@ -50,6 +50,7 @@ var expectations = map[string]struct {
 	"Memory in use":          {"k8s_cluster_name", map[string]float64{"prod": 80 << 30}, 0},
 	"Free memory":            {"k8s_cluster_name", map[string]float64{"prod": 8*(81559<<20) - 80<<30 - 8*652<<20}, 0},
 	"Mean utilization":       {"k8s_cluster_name", map[string]float64{"prod": 2.2 / 7}, 1e-9},
+	"XIDs of the last day":   {"hw_gpu_xid", nil, 0},
 	"Used but not allocated": {"k8s_pod_name", map[string]float64{"stowaway-0": 0, "": 0}, 0}, // and miner.service
 	"Allocated but unused":   {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0},
 	"Allocated and idle":     {"k8s_pod_name", map[string]float64{"notebook-0": 1}, 0.08},

@@ -28,13 +28,13 @@ const (
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
 	before, after, foreign := newAuthority(t, "before"), newAuthority(t, "after"), newAuthority(t, "foreign")
-	folder := func(serial int64) string {
+	directory := func(serial int64) string {
 		dir := t.TempDir()
 		trust(t, dir, before)
 		before.writePair(t, dir, serial)
 		return dir
 	}
-	gatewayDir, stayingDir, revokedDir := folder(10), folder(20), folder(30)
+	gatewayDir, stayingDir, revokedDir := directory(10), directory(20), directory(30)
 
 	staying, revoked := prepare(t, spec{}), prepare(t, spec{})
 	backend, stop, err := staying.sink.ServeGRPC()

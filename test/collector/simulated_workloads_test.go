@@ -235,10 +235,10 @@ func (n *workloadNode) log(w workload) {
 // running puts a process into the process table.
 func (n *workloadNode) running(pid int, cgroup string) {
 	n.t.Helper()
-	folder := "proc/" + strconv.Itoa(pid) + "/"
-	n.file(folder+"stat", fmt.Sprintf("%d (python3) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
+	directory := "proc/" + strconv.Itoa(pid) + "/"
+	n.file(directory+"stat", fmt.Sprintf("%d (python3) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
 		pid, pid, pid, pid))
-	n.file(folder+"status", "Name:\tpython3\nUid:\t0\t1000\t0\t1000\n")
-	n.file(folder+"cgroup", "0::/"+cgroup+"\n")
-	n.file(folder+"cmdline", "python3\x00")
+	n.file(directory+"status", "Name:\tpython3\nUid:\t0\t1000\t0\t1000\n")
+	n.file(directory+"cgroup", "0::/"+cgroup+"\n")
+	n.file(directory+"cmdline", "python3\x00")
 }

@@ -35,15 +35,15 @@ func TestDocumentedOverlays(t *testing.T) {
 	base, err = filepath.EvalSymlinks(base)
 	require.NoError(t, err)
 	built := func(overlay string) []object {
-		folder, err := filepath.EvalSymlinks(t.TempDir())
+		directory, err := filepath.EvalSymlinks(t.TempDir())
 		require.NoError(t, err)
-		to, err := filepath.Rel(folder, base)
+		to, err := filepath.Rel(directory, base)
 		require.NoError(t, err)
 		require.Contains(t, overlay, "../deploy/")
 		overlay = strings.ReplaceAll(overlay, "../deploy/", to+"/")
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(overlay), 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "mine.yaml"), []byte(documentedBlock(t, "kubernetes.md", "# mine.yaml\n")), 0o600))
-		return build(t, folder)
+		require.NoError(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(overlay), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(directory, "mine.yaml"), []byte(documentedBlock(t, "kubernetes.md", "# mine.yaml\n")), 0o600))
+		return build(t, directory)
 	}
 
 	c := only(t, built(overlays[0])).Containers[0]

@@ -84,17 +84,17 @@ agent:
 			compared["components/"+component] = true
 		}
 	}
-	for folder := range kustomizations(t) {
-		assert.True(t, compared[filepath.ToSlash(folder)], "%s: which value of the chart makes the same objects?", folder)
+	for directory := range kustomizations(t) {
+		assert.True(t, compared[filepath.ToSlash(directory)], "%s: which value of the chart makes the same objects?", directory)
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := filepath.Join(manifests, c.base)
+			directory := filepath.Join(manifests, c.base)
 			if c.components != nil {
-				folder = with(t, c.base, c.components...)
+				directory = with(t, c.base, c.components...)
 			}
-			want, got := asRead(t, build(t, folder)), asRead(t, rendered(t, unchecked+c.values))
+			want, got := asRead(t, build(t, directory)), asRead(t, rendered(t, unchecked+c.values))
 			assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
 			for key := range want {
 				assert.Equal(t, want[key], got[key], key)

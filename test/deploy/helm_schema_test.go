@@ -55,7 +55,7 @@ func TestChartIsValid(t *testing.T) {
 }
 
 // writeSchemas writes a schema for each kind that the chart makes, as kubeconform names them.
-func writeSchemas(t *testing.T, folder string) {
+func writeSchemas(t *testing.T, directory string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(module(t, filepath.Join(root, "test", "kubernetes", "build", "kubernetes"), "k8s.io/kubernetes"), "api", "openapi-spec", "swagger.json"))
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func writeSchemas(t *testing.T, folder string) {
 		"validatingadmissionpolicybinding-admissionregistration-v1": "admissionregistration.v1.ValidatingAdmissionPolicyBinding",
 	} {
 		require.Contains(t, api.Definitions, "io.k8s.api."+name)
-		writeJSON(t, filepath.Join(folder, file+".json"), map[string]any{"$ref": "#/definitions/io.k8s.api." + name, "definitions": api.Definitions})
+		writeJSON(t, filepath.Join(directory, file+".json"), map[string]any{"$ref": "#/definitions/io.k8s.api." + name, "definitions": api.Definitions})
 	}
 	operator := module(t, t.TempDir(), prometheusOperator)
 	for _, kind := range []string{"podmonitor", "prometheusrule"} {
@@ -96,15 +96,15 @@ func writeSchemas(t *testing.T, folder string) {
 		require.NoError(t, yaml.Unmarshal(text, &crd))
 		require.NotEmpty(t, crd.Spec.Versions)
 		strict(crd.Spec.Versions[0].Schema.V3)
-		writeJSON(t, filepath.Join(folder, kind+"-monitoring-v1.json"), crd.Spec.Versions[0].Schema.V3)
+		writeJSON(t, filepath.Join(directory, kind+"-monitoring-v1.json"), crd.Spec.Versions[0].Schema.V3)
 	}
 }
 
 // module returns the directory of a module's source, as a go.mod requires it or at the version that is given.
-func module(t *testing.T, folder, name string) string {
+func module(t *testing.T, directory, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", name)
-	command.Dir = folder
+	command.Dir = directory
 	command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	out, err := command.Output()
 	var answer struct{ Dir, Error string }
@@ -216,12 +216,12 @@ func valueOf(name, value string) string {
 }
 
 // writeSecret writes the files of a Secret: a certificate, its key, and a token.
-func writeSecret(t *testing.T, folder string) {
+func writeSecret(t *testing.T, directory string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.MkdirAll(directory, 0o700))
 	certificate, key := selfSigned(t)
 	for name, text := range map[string][]byte{"tls.crt": certificate, "tls.key": key, "ca.crt": certificate, "token": []byte("none")} {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(directory, name), text, 0o600))
 	}
 }
 

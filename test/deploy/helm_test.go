@@ -93,13 +93,13 @@ func shipped(t *testing.T) map[string]string {
 	for _, name := range []string{"agent-kubernetes.yaml", "k8s-attributes.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml"} {
 		found[name] = filepath.Join(root, "config", name)
 	}
-	for folder, pattern := range map[string]string{
+	for directory, pattern := range map[string]string{
 		"parts": filepath.Join("config", "parts", "*.yaml"), "rules": filepath.Join("deploy", "prometheus", "*.rules.yaml"),
 	} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, path := range files {
-			found[filepath.Join(folder, filepath.Base(path))] = path
+			found[filepath.Join(directory, filepath.Base(path))] = path
 		}
 	}
 	return found
@@ -107,23 +107,23 @@ func shipped(t *testing.T) map[string]string {
 
 // The files of the chart are the files of this repository, and there are no others.
 func TestChartHasTheShippedFiles(t *testing.T) { //nolint:paralleltest // it writes what other tests read
-	folder := filepath.Join(chart, "files")
+	directory := filepath.Join(chart, "files")
 	for name, path := range shipped(t) {
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
 		if *update {
-			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name), want, 0o644))
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(directory, name)), 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(directory, name), want, 0o644))
 		}
-		got, err := os.ReadFile(filepath.Join(folder, name))
+		got, err := os.ReadFile(filepath.Join(directory, name))
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(got), "%s differs: run `go test ./test/deploy -update`", name)
 	}
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(folder, path)
+		name, err := filepath.Rel(directory, path)
 		assert.Contains(t, shipped(t), name, "in the chart, and not in the repository")
 		return err
 	}))
@@ -155,8 +155,8 @@ func byTemplate(manifest []byte) map[string]string {
 // unchecked takes out what kubectl's users would not expect: with kustomize nothing computes the checksum of a configuration.
 const unchecked = "restartOnConfigChange: false\n"
 
-// folders are the directories of deploy/kubernetes that consist of the chart's templates of the same name, with the values for them.
-var folders = map[string]string{
+// directories are the directories of deploy/kubernetes that consist of the chart's templates of the same name, with the values for them.
+var directories = map[string]string{
 	"agent":                            unchecked,
 	"components/owners":                "agent: {owners: {enabled: true}}",
 	"components/owner-kinds":           "agent: {owners: {enabled: true}, ownerKinds: {enabled: true}}",
@@ -180,11 +180,11 @@ var folders = map[string]string{
 
 // The manifests of deploy/kubernetes are what the chart renders: `go test ./test/deploy -update` writes them. A kustomization.yaml is not.
 func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes what other tests read
-	for folder, values := range folders {
+	for directory, values := range directories {
 		found := byTemplate(render(t, values))
 		made := 0
 		for name, text := range found {
-			if filepath.ToSlash(filepath.Dir(name)) != folder {
+			if filepath.ToSlash(filepath.Dir(name)) != directory {
 				continue
 			}
 			made++
@@ -196,8 +196,8 @@ func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes w
 			require.NoError(t, err)
 			assert.Equal(t, text, string(shipped), "%s differs: run `go test ./test/deploy -update`", path)
 		}
-		there, err := filepath.Glob(filepath.Join(manifests, folder, "*.yaml"))
+		there, err := filepath.Glob(filepath.Join(manifests, directory, "*.yaml"))
 		require.NoError(t, err)
-		assert.Len(t, there, made+1, "%s: a file that the chart does not render", folder) // kustomization.yaml
+		assert.Len(t, there, made+1, "%s: a file that the chart does not render", directory) // kustomization.yaml
 	}
 }

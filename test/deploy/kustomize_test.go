@@ -18,7 +18,7 @@ import (
 )
 
 // build runs kustomize, which is part of kubectl, on a directory.
-func build(t *testing.T, folder string) []object {
+func build(t *testing.T, directory string) []object {
 	t.Helper()
 	command := []string{"kubectl", "kustomize"}
 	if _, err := exec.LookPath("kubectl"); err != nil {
@@ -27,33 +27,33 @@ func build(t *testing.T, folder string) []object {
 			t.Skip("neither kubectl nor kustomize is in PATH: what components change was not checked")
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), command[0], command[1], folder).Output()
+	out, err := exec.CommandContext(t.Context(), command[0], command[1], directory).Output()
 	var failed *exec.ExitError
 	if err != nil && assert.ErrorAs(t, err, &failed) {
 		t.Log(string(failed.Stderr))
 	}
-	require.NoError(t, err, folder)
-	return decode(t, folder, out)
+	require.NoError(t, err, directory)
+	return decode(t, directory, out)
 }
 
 // with is a kustomization of the agent and components.
 func with(t *testing.T, base string, components ...string) string {
 	t.Helper()
-	folder, err := filepath.EvalSymlinks(t.TempDir())
+	directory, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	to, err := filepath.Abs(manifests)
 	require.NoError(t, err)
 	to, err = filepath.EvalSymlinks(to)
 	require.NoError(t, err)
-	to, err = filepath.Rel(folder, to)
+	to, err = filepath.Rel(directory, to)
 	require.NoError(t, err)
 	var text strings.Builder
 	text.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + filepath.Join(to, base) + "]\ncomponents:\n")
 	for _, c := range components {
 		text.WriteString("- " + filepath.Join(to, "components", c) + "\n")
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text.String()), 0o600))
-	return folder
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text.String()), 0o600))
+	return directory
 }
 
 func only(t *testing.T, objects []object) *corev1.PodSpec {
@@ -70,17 +70,17 @@ func only(t *testing.T, objects []object) *corev1.PodSpec {
 // The combinations are accepted too, and grant no more than their parts.
 func TestKustomizations(t *testing.T) {
 	t.Parallel()
-	for folder, k := range kustomizations(t) {
+	for directory, k := range kustomizations(t) {
 		if k.Kind != "Kustomization" {
 			continue
 		}
-		t.Run(folder, func(t *testing.T) {
+		t.Run(directory, func(t *testing.T) {
 			t.Parallel()
 			pods := 1
-			if folder == "exec-driver-pods" { // permissions alone
+			if directory == "exec-driver-pods" { // permissions alone
 				pods = 0
 			}
-			assert.Equal(t, pods, checkPods(t, build(t, filepath.Join(manifests, folder))))
+			assert.Equal(t, pods, checkPods(t, build(t, filepath.Join(manifests, directory))))
 		})
 	}
 }
@@ -243,9 +243,9 @@ func configsAreMounted(t *testing.T, objects []object, names ...string) {
 }
 
 // mounted returns the content of the ConfigMap that is mounted on a directory; nil if there is no such ConfigMap.
-func mounted(objects []object, pod *corev1.PodSpec, folder string) map[string]string {
+func mounted(objects []object, pod *corev1.PodSpec, directory string) map[string]string {
 	mounts := pod.Containers[0].VolumeMounts
-	mount := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder })
+	mount := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == directory })
 	if mount < 0 {
 		return nil
 	}

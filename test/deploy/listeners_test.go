@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 )
 
-// Configurations that expose every metric on the network document that in the place where an administrator looks for it.
+// Configurations that expose every metric on the network document that at the place that an administrator reads.
 func TestOpenPagesAreTold(t *testing.T) {
 	security, err := os.ReadFile("../../docs/operate/security.md")
 	require.NoError(t, err)

@@ -124,11 +124,11 @@ func TestManifestsAreTaken(t *testing.T) {
 	t.Parallel()
 	assert.NotEmpty(t, all(t))
 	used := map[string]bool{}
-	for folder, k := range kustomizations(t) {
+	for directory, k := range kustomizations(t) {
 		for _, name := range slices.Concat(k.Resources, k.Components) {
-			path := filepath.Join(manifests, folder, name)
-			require.True(t, exists(path), "%s: %s", folder, name)
-			used[filepath.Join(folder, name)] = true
+			path := filepath.Join(manifests, directory, name)
+			require.True(t, exists(path), "%s: %s", directory, name)
+			used[filepath.Join(directory, name)] = true
 		}
 		assert.Contains(t, []string{"Kustomization", "Component"}, k.Kind)
 		for _, patch := range k.Patches {
@@ -138,14 +138,14 @@ func TestManifestsAreTaken(t *testing.T) {
 				Value any    `json:"value"`
 			}
 			if patch.Path != "" {
-				used[filepath.Join(folder, patch.Path)] = true
+				used[filepath.Join(directory, patch.Path)] = true
 			} else {
-				require.NoError(t, yaml.UnmarshalStrict([]byte(patch.Patch), &operations), folder)
+				require.NoError(t, yaml.UnmarshalStrict([]byte(patch.Patch), &operations), directory)
 			}
 			kind, name := regexp.MustCompile("^("+patch.Target.Kind+")$"), regexp.MustCompile("^("+patch.Target.Name+")$")
 			assert.True(t, slices.ContainsFunc(all(t), func(o object) bool {
 				return name.MatchString(o.GetName()) && kind.MatchString(o.typed.GetObjectKind().GroupVersionKind().Kind)
-			}), "%s: nothing to patch: %v", folder, patch.Target)
+			}), "%s: nothing to patch: %v", directory, patch.Target)
 		}
 	}
 	for name := range files(t) {
@@ -258,13 +258,13 @@ func TestProbes(t *testing.T) {
 }
 
 // parts returns the objects of a kustomization without the changes of its patches.
-func parts(t *testing.T, folder string) []object {
+func parts(t *testing.T, directory string) []object {
 	t.Helper()
-	k, ok := kustomizations(t)[folder]
-	require.True(t, ok, folder)
+	k, ok := kustomizations(t)[directory]
+	require.True(t, ok, directory)
 	var found []object
 	for _, name := range slices.Concat(k.Resources, k.Components) {
-		path := filepath.Join(folder, name)
+		path := filepath.Join(directory, name)
 		if filepath.Ext(name) != ".yaml" {
 			found = append(found, parts(t, path)...)
 			continue
@@ -280,27 +280,27 @@ func parts(t *testing.T, folder string) []object {
 // loss. The exception is the permission on the driver pods, which belong to the GPU operator.
 func TestNamespacesAreOurOwn(t *testing.T) {
 	t.Parallel()
-	for folder, k := range kustomizations(t) {
+	for directory, k := range kustomizations(t) {
 		if k.Kind != "Kustomization" {
 			continue
 		}
 		makes := map[string]bool{}
 		uses := map[string]bool{}
-		for _, o := range parts(t, folder) {
+		for _, o := range parts(t, directory) {
 			if _, ok := o.typed.(*corev1.Namespace); ok {
 				makes[o.GetName()] = true
 			} else if o.GetNamespace() != "" {
 				uses[o.GetNamespace()] = true
 			}
 		}
-		if folder == "exec-driver-pods" {
+		if directory == "exec-driver-pods" {
 			assert.Equal(t, map[string]bool{"gpu-operator": true}, uses)
 			assert.Empty(t, makes, "kubectl delete -k would delete the driver pods")
 			continue
 		}
-		assert.Equal(t, makes, uses, folder)
+		assert.Equal(t, makes, uses, directory)
 		for name := range makes {
-			assert.True(t, strings.HasPrefix(name, "gpureceiver-"), "%s: %s", folder, name)
+			assert.True(t, strings.HasPrefix(name, "gpureceiver-"), "%s: %s", directory, name)
 		}
 	}
 }

@@ -107,10 +107,10 @@ const exampleFolder = "internal/i915"
 // configuration.
 func TestDocumentedSource(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	directory := t.TempDir()
 	replace := map[string]string{}
 	put := func(path, content string) {
-		file := filepath.Join(folder, strings.ReplaceAll(path, "/", "_"))
+		file := filepath.Join(directory, strings.ReplaceAll(path, "/", "_"))
 		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 		replace[filepath.Join(repository(t), path)] = file
 	}
@@ -139,19 +139,19 @@ func TestDocumentedSource(t *testing.T) {
 
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
-	file := filepath.Join(folder, "overlay.json")
+	file := filepath.Join(directory, "overlay.json")
 	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	run := func(folder string, command ...string) {
+	run := func(directory string, command ...string) {
 		cmd := exec.Command(command[0], command[1:]...)
-		cmd.Dir = folder
+		cmd.Dir = directory
 		cmd.Env = append(os.Environ(), "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations", "GOWORK=off")
 		output, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(output))
 		assert.NotContains(t, string(output), "no tests to run")
 	}
 	// A test runs in the directory of its package, which the example does not have.
-	program := filepath.Join(folder, "i915.test")
+	program := filepath.Join(directory, "i915.test")
 	run(repository(t), "go", "test", "-overlay", file, "-vet=off", "-c", "-o", program, "./"+exampleFolder)
-	run(folder, program)
+	run(directory, program)
 	run(repository(t), "go", "test", "-overlay", file, "-vet=off", "-run", "^(TestEachScraperAlone|TestScrapersTogether)$", "./receiver")
 }

@@ -136,10 +136,10 @@ func unknownFlags(command, help string) error {
 }
 
 // output returns what a program prints.
-func output(t *testing.T, folder, program string, args ...string) string {
+func output(t *testing.T, directory, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Dir = folder
+	cmd.Dir = directory
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	printed, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %v: %s", program, args, printed)

@@ -81,12 +81,12 @@ var (
 func repositoryPaths(files []string, s span) []string {
 	var found []string
 	for _, m := range pathLike.FindAllStringSubmatch(s.text, -1) {
-		folder, _, _ := strings.Cut(m[1], "/")
+		directory, _, _ := strings.Cut(m[1], "/")
 		for _, base := range []string{"", path.Dir(s.page) + "/"} {
 			if base != "" && !strings.HasSuffix(s.page, "/README.md") {
 				continue
 			}
-			if hasFolder(files, base+folder) {
+			if hasFolder(files, base+directory) {
 				found = append(found, base+m[1])
 				break
 			}
@@ -95,8 +95,8 @@ func repositoryPaths(files []string, s span) []string {
 	return found
 }
 
-func hasFolder(files []string, folder string) bool {
-	return slices.ContainsFunc(files, func(file string) bool { return strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/") })
+func hasFolder(files []string, directory string) bool {
+	return slices.ContainsFunc(files, func(file string) bool { return strings.HasPrefix(file, strings.TrimSuffix(directory, "/")+"/") })
 }
 
 // exist reports the paths that are neither a file nor a directory nor a pattern of some. What follows … or < is unknown.

@@ -38,8 +38,8 @@ func ownMetricClasses(t *testing.T) []class {
 func ownMetrics(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	for _, folder := range []string{"", "exporter", "exporter/kubernetes"} {
-		content, err := os.ReadFile(filepath.Join(repository(t), folder, "metadata.yaml"))
+	for _, directory := range []string{"", "exporter", "exporter/kubernetes"} {
+		content, err := os.ReadFile(filepath.Join(repository(t), directory, "metadata.yaml"))
 		require.NoError(t, err)
 		var of struct {
 			Telemetry struct {

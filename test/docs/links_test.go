@@ -89,8 +89,8 @@ func TestAddressesOfPages(t *testing.T) {
 		anchors[p.path] = p.anchors()
 	}
 	found := 0
-	for _, folder := range []string{"deploy", "config", "cmd", "internal", "receiver", "exporter"} {
-		err := filepath.WalkDir(filepath.Join(repository(t), folder), func(file string, entry os.DirEntry, err error) error {
+	for _, directory := range []string{"deploy", "config", "cmd", "internal", "receiver", "exporter"} {
+		err := filepath.WalkDir(filepath.Join(repository(t), directory), func(file string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || entry.Name() == "node_modules" {
 				return err
 			}

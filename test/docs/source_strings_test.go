@@ -18,11 +18,11 @@ import (
 )
 
 // stringsOf returns the strings in the Go files below directories of the repository, without the strings of tests.
-func stringsOf(t *testing.T, folders ...string) []string {
+func stringsOf(t *testing.T, directories ...string) []string {
 	t.Helper()
 	var found []string
-	for _, folder := range folders {
-		found = append(found, stringsBelow(t, filepath.Join(repository(t), folder))...)
+	for _, directory := range directories {
+		found = append(found, stringsBelow(t, filepath.Join(repository(t), directory))...)
 	}
 	return found
 }
@@ -31,15 +31,15 @@ func stringsOfModule(t *testing.T, module string) []string {
 	t.Helper()
 	command := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
 	command.Dir = repository(t)
-	folder, err := command.Output()
+	directory, err := command.Output()
 	require.NoError(t, err, module)
-	return stringsBelow(t, strings.TrimSpace(string(folder)))
+	return stringsBelow(t, strings.TrimSpace(string(directory)))
 }
 
-func stringsBelow(t *testing.T, folder string) []string {
+func stringsBelow(t *testing.T, directory string) []string {
 	t.Helper()
 	var found []string
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -60,7 +60,7 @@ func stringsBelow(t *testing.T, folder string) []string {
 		})
 		return nil
 	}))
-	require.NotEmpty(t, found, folder)
+	require.NotEmpty(t, found, directory)
 	return found
 }
 

@@ -73,7 +73,7 @@ func TestRecordedFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const factor = 0.6 // of the scenario
+		const factor = 0.52 // of the scenario
 		want(t, f[1]+" cost", counters.DriverTime("nvmlDeviceGetFieldValues"), time.Duration(micros*factor*1000+0.5))
 		if field[0].NvmlReturn != uint32(nvml.SUCCESS) {
 			continue

@@ -38,12 +38,12 @@ const tooFaint = `(() => {
 
 // The text of each diagram stays in its box and can be read, in light and in dark.
 func TestDiagrams(t *testing.T) {
-	folder := filepath.Join("..", "..", "docs", "images")
-	sources, err := filepath.Glob(filepath.Join(folder, "*.dot"))
+	directory := filepath.Join("..", "..", "docs", "images")
+	sources, err := filepath.Glob(filepath.Join(directory, "*.dot"))
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
 	p := openHandler(t, nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if picture, err := os.ReadFile(filepath.Join(folder, filepath.Base(r.URL.Path))); err == nil {
+		if picture, err := os.ReadFile(filepath.Join(directory, filepath.Base(r.URL.Path))); err == nil {
 			fmt.Fprintf(w, "<!DOCTYPE html><title>diagram</title><main>%s</main>", picture)
 		}
 	}), "/"+svgOf(sources[0]))

@@ -17,23 +17,23 @@ import (
 
 // The pictures of docs/operate/page.md: -update writes them there.
 func TestPictures(t *testing.T) {
-	folder := t.TempDir()
+	directory := t.TempDir()
 	if *update {
-		folder = filepath.Join("..", "..", "docs", "images")
+		directory = filepath.Join("..", "..", "docs", "images")
 	}
 	p := open(t, fleets.Large(48), "/")
 	p.until(`document.querySelectorAll("a.tile").length === 384`)
-	p.pictures(filepath.Join(folder, "page-fleet"))
+	p.pictures(filepath.Join(directory, "page-fleet"))
 	p.visit("/#/gpu?id=GPU-gpu-be-001-2")
 	p.until(`document.querySelectorAll(".spark-line").length > 4`)
-	p.pictures(filepath.Join(folder, "page-gpu"))
+	p.pictures(filepath.Join(directory, "page-gpu"))
 	p = open(t, fleets.Large(1000), "/")
 	p.until(`document.querySelector(".map canvas")?.width > 300`)
-	p.pictures(filepath.Join(folder, "page-fleet-8000"))
+	p.pictures(filepath.Join(directory, "page-fleet-8000"))
 	p = open(t, viewtest.Snapshot(), "/#/problems")
 	p.until(`document.querySelectorAll("tbody tr").length > 3`)
 	p.size(1280, 640)
-	p.pictures(filepath.Join(folder, "page-problems"))
+	p.pictures(filepath.Join(directory, "page-problems"))
 }
 
 // pictures writes a picture of the light page and one of the dark page.

@@ -24,8 +24,8 @@ const (
 	onOwnMetrics = "own metrics"
 )
 
-// docs/reference/attributes.md has one row for each attribute that a component declares, and no other row. The row says where the attribute is,
-// where its value comes from and when it is missing.
+// docs/reference/attributes.md has one row for each attribute that a component declares, and no other row. The row gives the place of the
+// attribute, the origin of its value and when it is missing.
 func TestAttributesAreDocumented(t *testing.T) {
 	root := filepath.Join("..", "..")
 	content, err := os.ReadFile(filepath.Join(root, "docs", "reference", "attributes.md"))
@@ -49,7 +49,7 @@ func TestAttributesAreDocumented(t *testing.T) {
 	assert.Equal(t, want, documented)
 }
 
-// declaredAttributes returns the attributes of all components, with where each is, as the page writes it.
+// declaredAttributes returns the attributes of all components, with the place of each, as the page writes it.
 func declaredAttributes(t *testing.T, root string) map[string]string {
 	t.Helper()
 	places := map[string]map[string]bool{}

@@ -23,8 +23,8 @@ const modulePath = "github.com/otelgpu/gpureceiver"
 
 // outside is a directory outside of this repository. Go gets the module from a proxy that has it as a published version would be.
 type outside struct {
-	folder, version string
-	env             []string
+	directory, version string
+	env                []string
 }
 
 func newOutside(t *testing.T) outside {
@@ -38,7 +38,7 @@ func newOutside(t *testing.T) outside {
 	sum := sha256.New()
 	// The version is in the names within the archive; its sum is made without it.
 	require.NoError(t, zip.CreateFromDir(sum, module.Version{Path: modulePath, Version: "v0.0.0"}, tree))
-	o := outside{folder: t.TempDir(), version: fmt.Sprintf("v0.0.0-outside.h%x", sum.Sum(nil)[:6])}
+	o := outside{directory: t.TempDir(), version: fmt.Sprintf("v0.0.0-outside.h%x", sum.Sum(nil)[:6])}
 	require.NoError(t, zip.CreateFromDir(file, module.Version{Path: modulePath, Version: o.version}, tree))
 	require.NoError(t, file.Close())
 	require.NoError(t, os.Rename(packed, filepath.Join(proxy, o.version+".zip")))
@@ -67,7 +67,7 @@ func newOutside(t *testing.T) outside {
 func (o outside) run(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Dir, cmd.Env = o.folder, o.env
+	cmd.Dir, cmd.Env = o.directory, o.env
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %v: %s", program, args, out)
 	return string(out)
@@ -75,7 +75,7 @@ func (o outside) run(t *testing.T, program string, args ...string) string {
 
 func (o outside) write(t *testing.T, name, content string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(o.folder, name), []byte(content), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(o.directory, name), []byte(content), 0o600))
 }
 
 // go get and an import are all that a program of one's own needs.

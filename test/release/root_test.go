@@ -23,10 +23,10 @@ type root string
 func fresh(t *testing.T) root {
 	t.Helper()
 	tar := given(t, "RELEASE_ROOT")
-	folder := t.TempDir()
-	require.NoError(t, os.Chmod(folder, 0o755)) // users other than root go through it
-	output(t, "tar", "-C", folder, "--numeric-owner", "--exclude=./dev/*", "-xf", tar)
-	return root(folder)
+	directory := t.TempDir()
+	require.NoError(t, os.Chmod(directory, 0o755)) // users other than root go through it
+	output(t, "tar", "-C", directory, "--numeric-owner", "--exclude=./dev/*", "-xf", tar)
+	return root(directory)
 }
 
 // command is a command in the Debian, with a process table and a network of its own, and the device files of this machine.

@@ -86,13 +86,13 @@ func TestBillOfMaterials(t *testing.T) {
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	archive := one(t, "*_linux_*.tar.gz")
-	folder := strings.TrimSuffix(filepath.Base(archive), ".tar.gz")
+	directory := strings.TrimSuffix(filepath.Base(archive), ".tar.gz")
 	listed := output(t, "tar", "--numeric-owner", "-tvzf", archive)
 	for _, file := range []string{"otelcol-gpu", "otelgpu", "otelcol-gpu.service", "config/agent.yaml", "config/parts/view.yaml", "slurm/prolog.sh", "INSTALL.md", "LICENSE", "otelcol-gpu.cdx.json"} {
-		assert.Contains(t, listed, " "+folder+"/"+file+"\n")
+		assert.Contains(t, listed, " "+directory+"/"+file+"\n")
 	}
 	for _, file := range []string{"INSTALL.md", "CHANGELOG.md"} {
-		assert.NotRegexp(t, `\]\([^h#]`, output(t, "tar", "-xzOf", archive, folder+"/"+file), "a link of %s leads out of the archive", file)
+		assert.NotRegexp(t, `\]\([^h#]`, output(t, "tar", "-xzOf", archive, directory+"/"+file), "a link of %s leads out of the archive", file)
 	}
 	for line := range strings.Lines(listed) {
 		assert.Contains(t, line, " 0/0 ")

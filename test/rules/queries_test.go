@@ -41,6 +41,15 @@ func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
 			},
 			[]sample{{`hw_gpu_fault{hw_id="GPU-1", error_type="lost"}`, 1}},
 		},
+		// The first XID of a code counts. An old one does not, and neither does one of a day ago.
+		"XIDs of the last day": {
+			map[string]string{
+				`hw_gpu_xids_total{hw_id="GPU-1", hw_gpu_xid="79"}`: "_x1000 1+0x1000",
+				`hw_gpu_xids_total{hw_id="GPU-2", hw_gpu_xid="31"}`: "_x1000 1+0x100 3+0x900",
+				`hw_gpu_xids_total{hw_id="GPU-3", hw_gpu_xid="13"}`: "5+0x2000",
+			},
+			[]sample{{`{hw_id="GPU-1", hw_gpu_xid="79"}`, 1}, {`{hw_id="GPU-2", hw_gpu_xid="31"}`, 3}},
+		},
 		// An idle MIG instance uses some MiB, and an instance whose processes cannot be distinguished has no process metrics.
 		"Allocated but unused": {
 			map[string]string{

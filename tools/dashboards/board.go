@@ -25,6 +25,17 @@ type row struct {
 	panels []panel
 }
 
+// numbersWidth is the width of a number: up to six fill a line of 24 columns.
+func (r row) numbersWidth() uint32 {
+	numbers := uint32(0)
+	for _, p := range r.panels {
+		if p.kind == stats {
+			numbers++
+		}
+	}
+	return 24 / min(max(numbers, 1), 6)
+}
+
 // variable is a choice at the top of a dashboard.
 type variable struct {
 	name, label, query string
@@ -62,7 +73,7 @@ func (b board) build() (dashboard.Dashboard, error) {
 		builder.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
 		for _, p := range r.panels {
 			id++
-			builder.WithPanel(p.build(id))
+			builder.WithPanel(p.build(id, r.numbersWidth()))
 		}
 	}
 	return builder.Build()

@@ -13,14 +13,16 @@ func gpu() board {
 		}
 		return query{device(metric, labels, chosen), legend}
 	}
-	rate := func(metric, label string) query {
-		return query{deviceRate(metric, ", "+label, chosen), "{{node}} {{hw_name}} {{" + label + "}}"}
+	rate := func(metric, label string, matchers ...string) query {
+		return query{deviceRate(metric, ", "+label, append([]string{chosen}, matchers...)...), "{{node}} {{hw_name}} {{" + label + "}}"}
 	}
 	onDevice := " and on (" + deviceLabels + ") " + series("hw_gpu_info", chosen)
+	node := nodeVariable
+	node.single = true // a panel has a line for each device
 	return board{
 		uid: "gpureceiver-gpu", title: "GPU",
 		description: "Everything that is read of single GPUs, MIG instances and partitions.",
-		variables:   []variable{clusterVariable, nodeVariable, modelVariable, gpuVariable},
+		variables:   []variable{clusterVariable, node, modelVariable, gpuVariable},
 		rows: []row{
 			{"Use", []panel{
 				graph("Utilization by task", "percentunit", anyCollector, "Absent of GPUs with MIG instances.", line("hw_gpu_utilization_ratio", "hw_gpu_task")),
@@ -33,6 +35,7 @@ func gpu() board {
 					query{"max by (hw_id, process_pid, process_executable_name) (" + series("process_gpu_memory_usage_bytes", onNode) + onDevice + ")", "{{process_executable_name}} {{process_pid}}"}),
 				graph("Utilization by process", "percentunit", anyCollector, "Of each process on the device. Absent on MIG instances.",
 					query{"max by (hw_id, process_pid, process_executable_name) (" + series("process_gpu_utilization_ratio", onNode) + onDevice + ")", "{{process_executable_name}} {{process_pid}}"}),
+				graph("Parts of the compute engine", "percentunit", pipes, "Share of time, or of the peak rate, by part: tensor cores, SMs, DRAM and others.", line("hw_gpu_pipe_utilization_ratio", "hw_gpu_pipe")),
 				graph("Allocated", "short", agent, "1 while a container holds the device.", line("hw_gpu_allocated", "")),
 			}},
 			{"Power and temperature", []panel{
@@ -43,7 +46,7 @@ func gpu() board {
 					query{line("hw_temperature_limit_celsius", "hw_sensor_location, hw_limit_type").expression, "{{node}} {{hw_name}} {{hw_sensor_location}} {{hw_limit_type}}"}),
 				graph("Degrees left until it slows down", "celsius", anyCollector, "NVIDIA's boards from Ada and Hopper on report this in place of a limit.", line("hw_gpu_temperature_margin_celsius", "hw_limit_type")),
 				graph("Clocks", "hertz", anyCollector, "By domain.", line("hw_gpu_speed_hertz", "hw_gpu_clock_domain")),
-				graph("Held back", "percentunit", anyCollector, "Share of time in which the clocks were held down, by reason.", rate("hw_gpu_throttle_time_seconds_total", "hw_gpu_throttle_reason")),
+				graph("Held back", "percentunit", anyCollector, "Share of time in which the clocks were held down, by reason.", rate("hw_gpu_throttle_time_seconds_total", "hw_gpu_throttle_reason", heldBack)),
 			}},
 			{"Links", []panel{
 				graph("PCI Express", "Bps", pcieSampling, "Bytes each second, by direction.", rate("hw_gpu_io_bytes_total", "network_io_direction")),

@@ -32,7 +32,7 @@ func main() {
 }
 
 // write writes the dashboard to <directory>/<uid>.json, after the SDK's types have read it back.
-func write(folder string, b board) error {
+func write(directory string, b board) error {
 	built, err := b.build()
 	if err != nil {
 		return fmt.Errorf("build: %w", err)
@@ -44,7 +44,7 @@ func write(folder string, b board) error {
 	if err := check(text); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	return os.WriteFile(filepath.Join(folder, b.uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
+	return os.WriteFile(filepath.Join(directory, b.uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
 }
 
 // check reads a dashboard back by the types that are made from Grafana's schema. Unknown fields are refused, and nothing may be lost.

@@ -18,9 +18,10 @@ func node() board {
 		description: "One node: its GPUs, MIG instances and partitions, and what runs on them.",
 		variables:   []variable{clusterVariable, chosen, modelVariable},
 		rows: []row{
+			{"Alerts", []panel{alerts()}},
 			{"Now", []panel{
 				number("GPUs", "short", anyCollector, "GPUs that have a state, whole ones.", "count("+each("hw_status", whole, `hw_state="ok"`)+")"),
-				number("Failed", "short", anyCollector, "GPUs that do no work.", sum("", each("hw_status", whole, `hw_state="failed"`))),
+				number("Failed", "short", anyCollector, "GPUs that do no work.", sum("", each("hw_status", whole, `hw_state="failed"`))).limits(0, 1),
 				number("Allocated", "short", agent, "GPUs that a container holds; one that several share counts once.", sum("", each("hw_gpu_allocated", whole))),
 				number("Utilization", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
 				number("Memory used", "bytes", anyCollector, "The sum of whole GPUs.", sum("", each("hw_gpu_memory_usage_bytes", whole))),

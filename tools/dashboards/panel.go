@@ -4,6 +4,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
@@ -22,8 +24,10 @@ const (
 	agentOrExec    = "No data: needs an agent, or kubernetes_exec with attribute_pods"
 	clusterReader  = "No data: needs a collector with kubernetes_cluster"
 	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or parts/telemetry-otlp.yaml)"
+	pipes          = "No data: needs hw.gpu.pipe.utilization, which is off by default (NVIDIA, Hopper and later)"
 	pcieSampling   = "No data: needs a driver with 64-bit counters, or nvml with pcie_sampling"
 	nothingHappens = "None"
+	noneOrNotSent  = "None, or no collector sends it" // of a panel that leaves out zeros
 )
 
 // panel is one number for each query, lines, or a table.
@@ -33,6 +37,8 @@ type panel struct {
 	empty                    string // what it shows without data
 	queries                  []query
 	columns                  map[string]string // of a table: names of labels, and of the values "Value #A" …
+	links                    map[string]string // of a table: addresses by the name of the column that leads there
+	warn, alarm              float64           // of a number: it is orange or red from these values on; 0: never
 }
 
 type kind int
@@ -46,6 +52,12 @@ const (
 // query is a query and the name of each of its lines; in a table the unit of its column.
 type query struct{ expression, legend string }
 
+// boardsOf are the dashboards to which the value of a label leads, with the data source and the time range of this one.
+var boardsOf = map[string]string{
+	"node":    "/d/gpureceiver-node?var-node=${__value.raw}&${datasource:queryparam}&${__url_time_range}",
+	"hw_name": "/d/gpureceiver-gpu?var-gpu=${__value.raw}&var-node=${__data.fields.Node}&${datasource:queryparam}&${__url_time_range}",
+}
+
 // number returns a panel of one number.
 func number(title, unit, empty, description, expression string) panel {
 	return panel{kind: stats, title: title, unit: unit, empty: empty, description: description, queries: []query{{expression, ""}}}
@@ -58,15 +70,52 @@ func graph(title, unit, empty, description string, queries ...query) panel {
 
 // list returns a table: the columns by label, and a column for each query.
 func list(title, empty, description string, columns map[string]string, queries ...query) panel {
-	return panel{kind: rows, title: title, empty: empty, description: description, columns: columns, queries: queries}
+	links := map[string]string{}
+	for label, column := range columns {
+		if to, ok := boardsOf[label]; ok {
+			links[column] = to
+		}
+	}
+	return panel{kind: rows, title: title, empty: empty, description: description, columns: columns, queries: queries, links: links}
 }
 
-// build returns the panel with an id that is unique on its dashboard.
-func (p panel) build(id uint32) cog.Builder[dashboard.Panel] {
+// limits returns the panel with the values from which on its number is orange, and red; 0: never.
+func (p panel) limits(warn, alarm float64) panel {
+	p.warn, p.alarm = warn, alarm
+	return p
+}
+
+// alerts returns the table of the alerts that fire for the chosen nodes.
+func alerts() panel {
+	const labels = "alertname, severity, k8s_cluster_name, node, hw_name, error_type"
+	p := list("Firing alerts", nothingHappens, "The shipped alerts, for the chosen clusters and nodes. The name of an alert leads to the runbooks.", map[string]string{
+		"alertname": "Alert", "severity": "Severity", "k8s_cluster_name": "Cluster", "node": "Node", "hw_name": "GPU", "error_type": "What", "Value #A": "Firing",
+	}, query{"max by (" + labels + ") (" + named(series("ALERTS", `alertstate="firing"`, `alertname=~"GPU.+"`, onNode)) + ")", "short"})
+	p.links["Alert"] = "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#all-alerts"
+	return p
+}
+
+// thresholds returns the colours of a number.
+func (p panel) thresholds() cog.Builder[dashboard.ThresholdsConfig] {
+	steps := []dashboard.Threshold{{Color: "text"}}
+	if p.warn > 0 {
+		steps = append(steps, dashboard.Threshold{Value: new(p.warn), Color: "orange"})
+	}
+	if p.alarm > 0 {
+		steps = append(steps, dashboard.Threshold{Value: new(p.alarm), Color: "red"})
+	}
+	return dashboard.NewThresholdsConfigBuilder().Mode(dashboard.ThresholdsModeAbsolute).Steps(steps)
+}
+
+// shares are the highest values of units of shares.
+var shares = map[string]float64{"percentunit": 1, "percent": 100}
+
+// build returns the panel with an id that is unique on its dashboard. width is that of a number.
+func (p panel) build(id, width uint32) cog.Builder[dashboard.Panel] {
 	switch p.kind {
 	case stats:
-		builder := stat.NewPanelBuilder().Id(id).Title(p.title).Description(p.text()).Datasource(datasource).Unit(p.unit).NoValue(p.empty).Span(4).Height(4).
-			Orientation(common.VizOrientationAuto).GraphMode(common.BigValueGraphModeNone).ColorMode(common.BigValueColorModeNone).
+		builder := stat.NewPanelBuilder().Id(id).Title(p.title).Description(p.text()).Datasource(datasource).Unit(p.unit).NoValue(p.empty).Span(width).Height(4).
+			Orientation(common.VizOrientationAuto).GraphMode(common.BigValueGraphModeNone).ColorMode(common.BigValueColorModeValue).Thresholds(p.thresholds()).
 			ReduceOptions(common.NewReduceDataOptionsBuilder().Calcs([]string{"lastNotNull"}))
 		for i, q := range p.queries {
 			builder.WithTarget(q.build(i).Instant())
@@ -77,6 +126,9 @@ func (p panel) build(id uint32) cog.Builder[dashboard.Panel] {
 			Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
 			FillOpacity(5).ShowPoints(common.VisibilityModeNever).
 			Legend(common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "max"}))
+		if highest, ok := shares[p.unit]; ok {
+			builder.Max(highest)
+		}
 		for i, q := range p.queries {
 			builder.WithTarget(q.build(i).Range().LegendFormat(q.legend))
 		}
@@ -92,6 +144,9 @@ func (p panel) build(id uint32) cog.Builder[dashboard.Panel] {
 			if q.legend != "" { // the unit of the column
 				builder.OverrideByName(p.column(i), []dashboard.DynamicConfigValue{{Id: "unit", Value: q.legend}})
 			}
+		}
+		for _, column := range slices.Sorted(maps.Keys(p.links)) {
+			builder.OverrideByName(column, []dashboard.DynamicConfigValue{{Id: "links", Value: []map[string]string{{"title": "Open", "url": p.links[column]}}}})
 		}
 		return builder
 	}

@@ -18,6 +18,9 @@ const (
 	whole     = ofModel + `, hw_parent=""` // GPUs, and not their parts: the two are never added up
 )
 
+// heldBack leaves out that the clocks are low for lack of work.
+const heldBack = `hw_gpu_throttle_reason!="low_utilization"`
+
 // Labels that identify a node, and a device of a fleet.
 const (
 	nodeLabels   = "k8s_cluster_name, k8s_node_name, host_name"
@@ -59,6 +62,13 @@ func device(metric, labels string, matchers ...string) string {
 func deviceRate(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
 }
+
+// most is how many lines a panel has that draws each device of a fleet.
+const most = "20"
+
+// highest returns the devices with the highest values that are not 0, and lowest those with the lowest values.
+func highest(expression string) string { return "topk(" + most + ", " + expression + " > 0)" }
+func lowest(expression string) string  { return "bottomk(" + most + ", " + expression + ")" }
 
 // holders is a gauge of containers by namespace. A container that has restarted has the greater of the old value and the new one. Each job
 // in a container is a user of its own. The other labels distinguish containers without names.

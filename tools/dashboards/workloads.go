@@ -26,6 +26,8 @@ func workloads() board {
 		series("k8s_container_gpu_request", inCluster, `k8s_namespace_name=~"$namespace"`) + ")"
 	// The devices of a holder and the same of all of a workload, by the labels of its pods.
 	byWorkload := "sum by (" + workload + ") (max by (" + workload + ", k8s_pod_name, k8s_container_name, hw_id) (" + ofGPUs(series("container_gpu_allocated", inNamespace)+" == 1") + "))"
+	clocks := "max by (" + workload + ", hw_id) (" + series("container_gpu_allocated", inNamespace, `k8s_workload_name!=""`) + " == 1) * on (" + deviceLabels + ") group_left () (" +
+		each("hw_gpu_speed_hertz", ofModel, `hw_gpu_clock_domain="sm"`) + " and on (" + deviceLabels + ") " + series("hw_gpu_utilization_ratio", ofModel, general) + " > 0.5)"
 	return board{
 		uid: "gpureceiver-workloads", title: "GPU workloads and namespaces",
 		description: "Who holds GPUs, who uses them, what stands idle, energy and waste, by namespace and workload. Devices are counted where they are allocated: a GPU, or a MIG instance or partition of one.",
@@ -35,9 +37,9 @@ func workloads() board {
 				number("Held", "short", agent, "Devices that containers hold; of one that several share each holder counts one.", sum("", ofGPUs("("+held+")"))),
 				number("In use", "short", agentOrExec, "1 is one GPU that is busy all the time. Absent on MIG instances.", sum("", ofGPUs(used))),
 				number("Idle", "short", agent, "Devices that stand idle in the hands of a holder: 1 is one that does nothing all the time. Absent on MIG instances.", sum("", ofGPUs(idle))),
-				number("Idle share of what is held", "percentunit", agent, "Of the devices whose idle time is known.", sum("", ofGPUs(idle))+" / "+sum("", ofGPUs("("+timed+")"))),
+				number("Idle share of what is held", "percentunit", agent, "Of the devices whose idle time is known.", sum("", ofGPUs(idle))+" / "+sum("", ofGPUs("("+timed+")"))).limits(0.5, 0),
 				number("Used without allocation", "short", agent, "Containers and jobs on devices that they do not hold. Units of systemd, which never hold one, are left out.",
-					"count("+ofGPUs("(max by ("+holderLabels+") ("+series("container_gpu_allocated", inNamespace, `systemd_unit_name=""`)+") == 0)")+") or vector(0) and on () "+series("container_gpu_allocated", inNamespace)),
+					"count("+ofGPUs("(max by ("+holderLabels+") ("+series("container_gpu_allocated", inNamespace, `systemd_unit_name=""`)+") == 0)")+") or vector(0) and on () "+series("container_gpu_allocated", inNamespace)).limits(1, 0),
 				number("Power", "watt", agentOrExec, "Of what containers do; that of idle GPUs belongs to no container here.", sum("", ofGPUs(power))),
 			}},
 			{"By namespace", []panel{
@@ -47,6 +49,8 @@ func workloads() board {
 				graph("Requested by namespace", "short", clusterReader, "Devices that containers request, those of waiting pods too.", query{sum(namespace+", k8s_resource_name", requested), legend + " {{k8s_resource_name}}"}),
 				graph("Memory used by namespace", "bytes", agentOrExec, "Of all containers.", query{sum(namespace, ofGPUs(memory)), legend}),
 				graph("Memory held by namespace", "bytes", agent, "Of the devices that containers hold; one that a namespace's containers share counts once.", query{sum(namespace, ofGPUs(heldMemory)), legend}),
+				graph("Slowest GPU of each workload", "percentunit", agent, "Its clock as a share of the median of the workload's busy GPUs. A job that works in step waits for it.",
+					query{"bottomk(" + most + ", min by (" + workload + ") (" + clocks + ") / quantile by (" + workload + ") (0.5, " + clocks + "))", legend + "/{{k8s_workload_name}}"}),
 				graph("Power by namespace", "watt", agentOrExec, "Of what containers do.", query{sum(namespace, ofGPUs(power)), legend}),
 			}},
 			{"Energy and waste of the time range", []panel{

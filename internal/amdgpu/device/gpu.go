@@ -195,7 +195,7 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 		!d.Memory.Usage.Known() && !d.Memory.SystemUsage.Known():
 		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but has no reading of it, not even of its memory")
 	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < minInvalid):
-		// It has none of the wanted quantities.
+		// It does not have the wanted quantities.
 	case readPowerState(r) == suspended:
 		g.energy.doubt()
 		r.problems = r.problems[:readProblems]

@@ -120,12 +120,14 @@ func (c *card) readings(d *gpu.Device) {
 
 	d.Temperature[gpu.SensorEdge] = smitext.Quantity(c.value("temperature (sensor edge) (c)"), smitext.Celsius, "C")
 	d.Temperature[gpu.SensorHotspot] = smitext.Quantity(c.value("temperature (sensor junction) (c)"), smitext.Celsius, "C")
-	d.Temperature[gpu.SensorMemory] = smitext.MemoryTemperature(c.value(keysMemoryTemp...)).Or(c.hottestHBM())
+	var hottest gpu.Opt[float64]
 	for i, key := range keysHBM {
-		if t := smitext.MemoryTemperature(c.value(key)); t.Known() {
+		t := smitext.MemoryTemperature(c.value(key))
+		if hottest = smitext.Higher(hottest, t); t.Known() {
 			d.TemperatureDetail = append(d.TemperatureDetail, gpu.SensorValue{Location: "hbm" + strconv.Itoa(i), Value: t})
 		}
 	}
+	d.Temperature[gpu.SensorMemory] = smitext.MemoryTemperature(c.value(keysMemoryTemp...)).Or(hottest)
 
 	average := smitext.Quantity(c.value(keysAverage...), smitext.Watts, "W")
 	current := smitext.Quantity(c.value(keysCurrent...), smitext.Watts, "W")
@@ -140,14 +142,7 @@ func (c *card) readings(d *gpu.Device) {
 	c.pcie(d)
 
 	// A stopped fan is not printed, and neither is one that does not exist.
-	fan := gpu.Fan{
-		Location: "fan0",
-		Ratio:    smitext.Quantity(c.value("fan speed (%)"), smitext.Ratio, "%"),
-		Speed:    smitext.Whole(smitext.Quantity(c.value("fan rpm"), smitext.Revolutions, "RPM")),
-	}
-	if fan.Ratio.Known() || fan.Speed.Known() {
-		d.Fans = []gpu.Fan{fan}
-	}
+	d.Fans = smitext.Fans(c.value("fan speed (%)"), c.value("fan rpm"))
 	if v := smitext.Quantity(c.value("voltage (mv)"), smitext.Volts, "mV"); v.Known() {
 		d.Voltage = []gpu.SensorValue{{Location: "gfx", Value: v}}
 	}
@@ -177,13 +172,4 @@ func (c *card) pcie(d *gpu.Device) {
 	speed, lanes, _ := strings.Cut(strings.TrimSuffix(text, ")"), " x")
 	d.PCIe.Generation = smitext.PCIeGeneration(smitext.Quantity(speed, smitext.Transfers, ""))
 	d.PCIe.Width = smitext.LinkWidth(lanes)
-}
-
-// hottestHBM returns the temperature of the hottest memory stack.
-func (c *card) hottestHBM() gpu.Opt[float64] {
-	var result gpu.Opt[float64]
-	for _, key := range keysHBM {
-		result = smitext.Higher(result, smitext.MemoryTemperature(c.value(key)))
-	}
-	return result
 }

@@ -9,39 +9,14 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
-	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
 // nodeBuilder makes the node, and keeps what later reads need for it.
 type nodeBuilder struct {
-	want   gpu.Group
-	node   gpu.Node
-	known  smidevice.KnownGPUs
-	energy smidevice.EnergyCounters
-}
+	smidevice.Builder
 
-func newNodeBuilder(want gpu.Group) nodeBuilder {
-	return nodeBuilder{want: want, known: smidevice.NewKnownGPUs(command.ROCmSMI), energy: make(smidevice.EnergyCounters)}
-}
-
-func (b *nodeBuilder) problem(kind gpu.ProblemKind, what string, err error) {
-	b.node.Problems = append(b.node.Problems, gpu.Problem{Kind: kind, What: what, Err: fmt.Errorf("rocm_smi: %w", err)})
-}
-
-// notRun returns the node of the known GPUs when rocm-smi could not be run or did not end.
-func (b *nodeBuilder) notRun(err error) (*gpu.Node, error) {
-	if err == nil {
-		err = errors.New("no result")
-	}
-	return b.known.NotRun(&b.node, fmt.Errorf("rocm_smi: %w", err))
-}
-
-// noGPUs returns a node in which no GPU is readable.
-func (b *nodeBuilder) noGPUs(reason error, absent bool) *gpu.Node {
-	b.problem(gpu.ProblemSource, "rocm-smi", reason)
-	b.energy.Missed(b.node.Time)
-	return b.known.NoDevices(&b.node, reason, absent)
+	want gpu.Group
 }
 
 // fill makes the node from the cards. refused are the options that the tool does not know. It returns the error if no card is identified and
@@ -57,7 +32,7 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		e := out.cards[i].listed(driver)
 		if e.UniqueID == "" && e.Address == (smitext.Address{}) {
 			complete = false
-			b.problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d; the card is left out", e.Number))
+			b.Problem(gpu.ProblemQuantity, "identity", fmt.Errorf("rocm-smi shows neither a unique id nor a PCI address of card%d; the card is left out", e.Number))
 			continue
 		}
 		if !b.want.Has(gpu.GroupTemperatureDetail) {
@@ -67,18 +42,15 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		listed = append(listed, e)
 	}
 	if len(listed) == 0 {
-		b.energy.Missed(b.node.Time)
-		return b.known.NotListed(&b.node, fmt.Errorf("rocm_smi: rocm-smi: %w; run it by hand: rocm-smi --showuniqueid --showbus", smitext.ErrNoIdentity))
+		b.Energy.Missed(b.Node.Time)
+		return b.NotListed(fmt.Errorf("rocm-smi: %w; run it by hand: rocm-smi --showuniqueid --showbus", smitext.ErrNoIdentity))
 	}
-	b.known.IDs.Complete(listed, complete)
-	leaves := b.known.List(&b.node, smidevice.GPUs(listed))
-	b.energy.Unwrap(b.node.Devices, b.node.Time)
-	b.energy.Missed(b.node.Time)
+	leaves := b.List(listed, complete)
 	if out.lowPower {
-		b.problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi does not show its temperatures, power and clocks"))
+		b.Problem(gpu.ProblemQuantity, "low power", errors.New("a GPU is asleep, and rocm-smi does not show its temperatures, power and clocks"))
 	}
 	if b.want.Has(gpu.GroupECC) && refused[optionRAS] {
-		b.problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or crashes when it reads them"))
+		b.Problem(gpu.ProblemQuantity, "errors", errors.New("this rocm-smi does not show RAS counts, or crashes when it reads them"))
 	}
 	last := len(listed) - 1
 	// If the list ended early, it may lack partitions of the last GPU. Without its mode it is unknown whether that GPU is divided.
@@ -87,17 +59,13 @@ func (b *nodeBuilder) fill(out *output, tables *textTables, refused map[string]b
 		delete(leaves, listed[last].Number)
 	}
 	b.addProcesses(out, tables, leaves)
-	for i := range b.node.Devices {
-		if d := &b.node.Devices[i]; doubtful && d.Index == listed[last].Device.Index {
+	for i := range b.Node.Devices {
+		if d := &b.Node.Devices[i]; doubtful && d.Index == listed[last].Device.Index {
 			d.ProcessesUnread = true
 		}
 	}
-	if complete {
-		b.known.AddLost(&b.node)
-	} else {
-		b.known.AddUnlisted(&b.node)
-	}
-	return &b.node, nil
+	b.AddUnlisted(complete)
+	return &b.Node, nil
 }
 
 // addProcesses adds the processes to the node.
@@ -107,12 +75,12 @@ func (b *nodeBuilder) addProcesses(out *output, tables *textTables, leaves map[i
 		list = out.processes()
 	}
 	var unplaced int
-	b.node.Processes, unplaced = tables.place(list, leaves)
+	b.Node.Processes, unplaced = tables.place(list, leaves)
 	if unplaced > 0 {
-		b.problem(gpu.ProblemProcesses, "processes", fmt.Errorf("rocm-smi does not show which GPUs %d processes use; the processes are left out", unplaced))
+		b.Problem(gpu.ProblemProcesses, "processes", fmt.Errorf("rocm-smi does not show which GPUs %d processes use; the processes are left out", unplaced))
 	}
-	unread := !b.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(b.node.Processes) == 0 || unplaced > 0
-	for i := range b.node.Devices {
-		b.node.Devices[i].ProcessesUnread = unread
+	unread := !b.want.Has(gpu.GroupProcesses) || !tables.cardsRead && len(b.Node.Processes) == 0 || unplaced > 0
+	for i := range b.Node.Devices {
+		b.Node.Devices[i].ProcessesUnread = unread
 	}
 }

@@ -4,7 +4,6 @@
 package rocmsmi
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
@@ -31,9 +30,7 @@ func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (proce
 			processes = append(processes, process)
 		}
 	}
-	slices.SortFunc(processes, func(a, b gpu.Process) int {
-		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.DeviceID, b.DeviceID), a.Location.Compare(b.Location))
-	})
+	smidevice.SortProcesses(processes)
 	return processes, unplaced
 }
 

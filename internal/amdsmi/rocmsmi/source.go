@@ -5,12 +5,10 @@ package rocmsmi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smidevice"
-	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -20,7 +18,6 @@ type Source struct {
 	tool  tool
 	build nodeBuilder
 	now   func() time.Time
-	retry smidevice.Retry
 }
 
 var _ gpu.Source = (*Source)(nil)
@@ -33,7 +30,10 @@ func WithClock(now func() time.Time) Option { return func(s *Source) { s.now = n
 
 // New returns a source that reads the quantities of the wanted groups. The runner knows the configured path.
 func New(_ *Config, runner command.Runner, want gpu.Group, opts ...Option) *Source {
-	s := &Source{tool: tool{runner: runner, want: want, refused: make(map[string]bool)}, build: newNodeBuilder(want), now: time.Now}
+	s := &Source{
+		tool:  tool{runner: runner, want: want, refused: make(map[string]bool)},
+		build: nodeBuilder{Builder: smidevice.NewBuilder(command.ROCmSMI), want: want}, now: time.Now,
+	}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -46,23 +46,22 @@ func (*Source) Close() error { return nil }
 // Read implements gpu.Source. An error means that the machine could not be reached, or that no GPU is known and rocm-smi did not end in
 // time or printed nothing that can be read.
 func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
-	s.build.node = gpu.Node{Vendor: gpu.AMD, Time: s.now()}
-	if !s.retry.Due(s.build.node.Time) {
-		return s.build.noGPUs(s.retry.Reason, s.retry.Absent), nil
+	if node := s.build.Begin(s.now()); node != nil {
+		return node, nil
 	}
 	out, tables, err := s.tool.run(ctx)
 	if out == nil {
-		return s.build.notRun(err)
+		return s.build.NotRun(err)
 	}
 	if len(out.cards) == 0 {
-		return s.noCards(out)
+		return s.build.NoDevices(fmt.Errorf("rocm-smi: %w", out.failure))
 	}
-	s.retry = smidevice.Retry{}
+	s.build.Found()
 	if out.err != nil {
-		s.build.problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
+		s.build.Problem(gpu.ProblemQuantity, "output", fmt.Errorf("rocm-smi, exit code %d: %w; the cards before that were read", out.exitCode, out.err))
 	}
 	if err != nil {
-		s.build.problem(gpu.ProblemProcesses, "processes and errors", err)
+		s.build.Problem(gpu.ProblemProcesses, "processes and errors", err)
 	}
 	return s.build.fill(out, tables, s.tool.refused)
 }
@@ -71,16 +70,5 @@ func (s *Source) Read(ctx context.Context) (*gpu.Node, error) {
 // are kept: one that is no longer listed is lost, in every version.
 func (s *Source) Reset() {
 	s.tool.forget()
-	s.retry = smidevice.Retry{}
-}
-
-// noCards returns the node of the known GPUs when rocm-smi ended without a card.
-func (s *Source) noCards(out *output) (*gpu.Node, error) {
-	err := fmt.Errorf("rocm-smi: %w", out.failure)
-	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
-	if !absent && !errors.Is(err, smitext.ErrAccess) {
-		return s.build.known.NotListed(&s.build.node, fmt.Errorf("rocm_smi: %w", err))
-	}
-	s.retry.Failed(s.build.node.Time, err, absent)
-	return s.build.noGPUs(err, absent), nil
+	s.build.Found()
 }

@@ -142,7 +142,7 @@ func TestAsksOnlyForWhatIsWanted(t *testing.T) {
 	smitest.Read(t, s)
 	require.Equal(t, [][]string{{"--json --showuniqueid --showbus --showproductname --showserial --showvbios --showdriverversion " +
 		"--showuse --showmemuse --showtoponuma --showcomputepartition --showmemorypartition"}}, tool.Runs)
-	assert.True(t, s.build.node.Devices[0].ProcessesUnread)
+	assert.True(t, s.build.Node.Devices[0].ProcessesUnread)
 }
 
 // 6.2 ends with an exception if the driver does not report the size of VRAM.

@@ -83,11 +83,11 @@ func ROCmTool(jsonText, text string, unknown ...string) *Tool {
 }
 
 // AMDTool prints the files of a directory of testdata.
-func AMDTool(tb testing.TB, folder string, refuse ...string) *Tool {
+func AMDTool(tb testing.TB, directory string, refuse ...string) *Tool {
 	tb.Helper()
 	files := map[string]string{}
 	for _, name := range []string{"version", "list", "static", "metric", "process", "xgmi", "bad-pages", "pcie"} {
-		if b, err := testdata.ReadFile("testdata/" + folder + "/" + name + ".json"); err == nil {
+		if b, err := testdata.ReadFile("testdata/" + directory + "/" + name + ".json"); err == nil {
 			files[name] = string(b)
 		}
 	}

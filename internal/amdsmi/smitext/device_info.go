@@ -84,3 +84,12 @@ func PowerCap(v any) gpu.Opt[float64] {
 	}
 	return limit
 }
+
+// Fans returns the fan of a device. The tools show one. nil if neither its speed nor its share of the highest speed is known.
+func Fans(ratio, speed any) []gpu.Fan {
+	fan := gpu.Fan{Location: "fan0", Ratio: Quantity(ratio, Ratio, "%"), Speed: Whole(Quantity(speed, Revolutions, "RPM"))}
+	if !fan.Ratio.Known() && !fan.Speed.Known() {
+		return nil
+	}
+	return []gpu.Fan{fan}
+}

@@ -144,11 +144,11 @@ func Total(v gpu.Opt[float64]) gpu.Counter[int64] {
 }
 
 // Mean returns the mean of the known values of a list, such as the values of several engines of one kind.
-func Mean(values []any, d Dimension, unitless string) gpu.Opt[float64] {
+func Mean(values []gpu.Opt[float64]) gpu.Opt[float64] {
 	var sum float64
 	n := 0
 	for _, v := range values {
-		if f, ok := Quantity(v, d, unitless).Get(); ok {
+		if f, ok := v.Get(); ok {
 			sum += f
 			n++
 		}

@@ -71,8 +71,8 @@ func apptainer(name string, above []string) string {
 	return ""
 }
 
-// containerdTask parses the control group that containerd's own client (ctr) gives to a task with a name: /default/<name>, where
-// default is the namespace.
+// containerdTask parses the control group that containerd's own client (ctr) gives to a task with a name: /default/<name>. Its first part
+// is the namespace default.
 func containerdTask(name string, above []string) string {
 	if len(above) == 2 && above[0] == "" && above[1] == "default" {
 		return name

@@ -148,7 +148,7 @@ func (x *Index) ByID(id string) (int, bool) {
 	return i, ok
 }
 
-// Leaves returns a device's partitions, or the device itself if it has none.
+// Leaves returns a device's partitions, or the device itself if it is not partitioned.
 func (x *Index) Leaves(i int) []int { return x.leaves[i] }
 
 // IsLeaf reports whether a device has no partitions.

@@ -43,7 +43,7 @@ type Container struct {
 // The kubelet keeps the last instance of a container beside the current one, and for a while the pods that are gone. A name with two
 // instances is therefore not resolved.
 type Dirs struct {
-	pods, containers folder
+	pods, containers directory
 
 	byUID map[string]Pod
 	uids  map[Pod][]string
@@ -54,8 +54,8 @@ type Dirs struct {
 // New returns a reader of the logs' directories below path.
 func New(path string) *Dirs {
 	return &Dirs{
-		pods:       folder{path: filepath.Join(path, "pods"), now: time.Now},
-		containers: folder{path: filepath.Join(path, "containers"), now: time.Now},
+		pods:       directory{path: filepath.Join(path, "pods"), now: time.Now},
+		containers: directory{path: filepath.Join(path, "containers"), now: time.Now},
 	}
 }
 
@@ -160,11 +160,11 @@ func (d *Dirs) UIDOf(container Container) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		folder, _, ok := parseTarget(target)
-		if !ok || (found != "" && folder != found) {
+		directory, _, ok := parseTarget(target)
+		if !ok || (found != "" && directory != found) {
 			return "", false
 		}
-		found = folder
+		found = directory
 	}
 	pod, uid, ok := parsePodDir(found)
 	return uid, ok && pod == container.Pod
@@ -209,8 +209,8 @@ func parseTarget(target string) (pod string, restart int, ok bool) {
 	return filepath.Base(filepath.Dir(filepath.Dir(target))), restart, true
 }
 
-// folder reads the names in a directory when the directory has changed: a full one has 16384 names.
-type folder struct {
+// directory reads the names in a directory when the directory has changed: a full one has 16384 names.
+type directory struct {
 	path     string
 	now      func() time.Time
 	changed  time.Time // the modification time when it was read
@@ -218,7 +218,7 @@ type folder struct {
 	there    bool
 }
 
-func (f *folder) read() (names []string, changed bool, err error) {
+func (f *directory) read() (names []string, changed bool, err error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		changed = f.there

@@ -16,7 +16,7 @@ import (
 const usual = "c 1:3 rwm\nc 136:* rwm\nc 195:255 rwm\nc 195:254 rwm\nb 8:0 r\n"
 
 func TestReadDevices(t *testing.T) {
-	found, err := ReadDevices(folder(t, map[string]string{
+	found, err := ReadDevices(directory(t, map[string]string{
 		"slurm/uid_1000/job_12/devices.list":        usual + "c 195:0 rwm\nc 195:1 rw\nc 195:0 rwm\n",
 		"slurm/uid_1000/job_12/step_0/devices.list": usual + "c 195:0 rwm\n",
 		"slurm/uid_1001/job_13/devices.list":        usual + "c 195:1 rwm\n",
@@ -39,7 +39,7 @@ func TestReadDevices(t *testing.T) {
 func TestUnlimitedDevices(t *testing.T) {
 	for _, line := range []string{"a *:* rwm", "c *:* rwm", "c 195:* rwm", "c 226:* rwm", "a *:*"} {
 		t.Run(line, func(t *testing.T) {
-			found, err := ReadDevices(folder(t, map[string]string{
+			found, err := ReadDevices(directory(t, map[string]string{
 				"slurm/uid_1/job_1/devices.list": usual + "c 195:0 rwm\n", "slurm/uid_1/job_2/devices.list": line + "\n",
 			}))
 			require.ErrorIs(t, err, ErrNoDevices)
@@ -56,7 +56,7 @@ func TestReadDevicesFails(t *testing.T) {
 		"a folder there": {"slurm/uid_1/job_1/devices.list/x": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := ReadDevices(folder(t, files))
+			found, err := ReadDevices(directory(t, files))
 			require.Error(t, err)
 			assert.Nil(t, found.Jobs)
 		})
@@ -67,7 +67,7 @@ func TestReadDevicesFails(t *testing.T) {
 
 // A job that ends while it is read holds nothing any more.
 func TestJobEndsMeanwhile(t *testing.T) {
-	dir := folder(t, map[string]string{"slurm/uid_1/job_2/devices.list": "c 195:3 rwm\n"})
+	dir := directory(t, map[string]string{"slurm/uid_1/job_2/devices.list": "c 195:3 rwm\n"})
 	require.NoError(t, os.MkdirAll(dir+"/slurm/uid_1/job_1", 0o755))
 	found, err := ReadDevices(dir)
 	require.NoError(t, err)

@@ -70,12 +70,12 @@ func ReadMapping(dir string) (Allocations, error) {
 
 // list returns the names in a directory, in no order. It fails if there are too many.
 func list(dir string) ([]string, error) {
-	folder, err := os.Open(dir) //nolint:gosec // configured
+	directory, err := os.Open(dir) //nolint:gosec // configured
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = folder.Close() }()
-	names, err := folder.Readdirnames(maxFiles + 1)
+	defer func() { _ = directory.Close() }()
+	names, err := directory.Readdirnames(maxFiles + 1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}

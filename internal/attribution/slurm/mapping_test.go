@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folder returns a directory with files.
-func folder(t *testing.T, files map[string]string) string {
+// directory returns a directory with files.
+func directory(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -26,7 +26,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 func TestReadMapping(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := directory(t, map[string]string{
 		"0": "12\n", "1": "12\n13\n12\n\n", "7": " 14 \r\n15", "2": "", "3": "\n",
 		"MIG-265a219d-a49f-578a-825d-222c72699c16": "16\n",
 		"job.12": "user=ada\naccount=physics\npartition=gpu\nnice=5\n", "job.13": "", "job.x": "user=x",
@@ -53,14 +53,14 @@ func TestReadMappingOfBadFiles(t *testing.T) {
 		"a negative one": "-1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := ReadMapping(folder(t, map[string]string{"0": content, "1": "7\n"}))
+			found, err := ReadMapping(directory(t, map[string]string{"0": content, "1": "7\n"}))
 			require.ErrorContains(t, err, "GPU 0")
 			assert.Equal(t, []string{"0"}, found.Unknown)
 			assert.Equal(t, map[string][]string{"1": {"7"}}, found.Jobs)
 		})
 	}
 	t.Run("a folder", func(t *testing.T) {
-		found, err := ReadMapping(folder(t, map[string]string{"0/x": "", "1": "7\n"}))
+		found, err := ReadMapping(directory(t, map[string]string{"0/x": "", "1": "7\n"}))
 		require.ErrorContains(t, err, "not a regular file")
 		assert.Equal(t, []string{"0"}, found.Unknown)
 	})
@@ -76,7 +76,7 @@ func manyJobs(n int) string {
 
 // An attribute of a job is absent if it cannot be understood. The job still holds its GPU.
 func TestDetailsOfBadFiles(t *testing.T) {
-	found, err := ReadMapping(folder(t, map[string]string{
+	found, err := ReadMapping(directory(t, map[string]string{
 		"0": "7\n", "job.7": "user=a\x01b\naccount=" + strings.Repeat("a", maxDetail+1) + "\npartition=\xff\nnothing\n=\n", "job.8": strings.Repeat("u", maxFile+1),
 	}))
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestReadMappingFails(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	assert.Nil(t, found.Jobs)
 
-	found, err = ReadMapping(filepath.Join(folder(t, map[string]string{"file": ""}), "file"))
+	found, err = ReadMapping(filepath.Join(directory(t, map[string]string{"file": ""}), "file"))
 	require.Error(t, err)
 	assert.Nil(t, found.Jobs)
 
@@ -98,7 +98,7 @@ func TestReadMappingFails(t *testing.T) {
 	for i := range maxFiles + 1 {
 		crowded["f"+strconv.Itoa(i)] = ""
 	}
-	found, err = ReadMapping(folder(t, crowded))
+	found, err = ReadMapping(directory(t, crowded))
 	require.ErrorContains(t, err, "more than 4096 files")
 	assert.Nil(t, found.Jobs)
 }

@@ -18,7 +18,7 @@ const (
 // Output takes what an exec prints.
 type Output struct {
 	stdout, stderr, status bounded
-	started                  bool // the connection was made, so the command may have been started
+	started                bool // the connection was made, so the command may have been started
 }
 
 func newOutput() *Output {

@@ -52,10 +52,9 @@ type parts struct {
 // draw is a power draw in watts: averaged, instantaneous, or whichever of the two the driver chose.
 type draw struct{ average, chosen, instant gpu.Opt[float64] }
 
-// note records the text that replaces an expected value, and returns what it means.
-func (b *builder) note(quantity string, printed []byte) reason {
-	r := reasonOf(printed)
-	switch r {
+// note records the text that replaces an expected value.
+func (b *builder) note(quantity string, printed []byte) {
+	switch reasonOf(printed) {
 	case reasonLost:
 		b.lost = cmp.Or(b.lost, quoted(inBrackets(printed)))
 	case reasonResetRequired:
@@ -75,7 +74,6 @@ func (b *builder) note(quantity string, printed []byte) reason {
 		}
 		b.noMemory = b.noMemory || quantity == "memory.total" || quantity == "fb_memory_usage"
 	}
-	return r
 }
 
 // begin starts a GPU.

@@ -27,8 +27,8 @@ func beginnings(text []byte) (all [][]byte) {
 
 // Every value that is read from a recorded output which was cut anywhere equals the value in the whole output.
 func TestRecordedOutputsCut(t *testing.T) {
-	check := func(folder string, read func(t *testing.T, text []byte) (*Listing, []Process)) {
-		for _, path := range recordings(t, folder) {
+	check := func(directory string, read func(t *testing.T, text []byte) (*Listing, []Process)) {
+		for _, path := range recordings(t, directory) {
 			t.Run(filepath.Base(path), func(t *testing.T) {
 				data := load(t, path)
 				if data[len(data)-1] != '\n' {
@@ -36,7 +36,7 @@ func TestRecordedOutputsCut(t *testing.T) {
 				}
 				log, processes := read(t, data)
 				for _, text := range beginnings(data) {
-					if folder != "nvidia-smi-xml" {
+					if directory != "nvidia-smi-xml" {
 						result := command.Result{Stdout: text}
 						text, _ = result.Lines()
 					}

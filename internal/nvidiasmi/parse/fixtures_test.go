@@ -39,9 +39,9 @@ func oneRow(t *testing.T, names, row string) *GPU {
 }
 
 // own returns the files in a directory of testdata, which were written for the tests.
-func own(t *testing.T, folder string) []string {
+func own(t *testing.T, directory string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	files, err := filepath.Glob(filepath.Join("testdata", directory, "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	return files

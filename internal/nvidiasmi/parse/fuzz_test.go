@@ -15,9 +15,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func seed(f *testing.F, folder string) {
+func seed(f *testing.F, directory string) {
 	f.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	files, err := filepath.Glob(filepath.Join("testdata", directory, "*"))
 	require.NoError(f, err)
 	require.NotEmpty(f, files)
 	for _, file := range files {

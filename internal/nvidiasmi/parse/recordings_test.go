@@ -20,12 +20,12 @@ import (
 
 // recordings returns the files of recorded output in a directory. Recordings are not part of the project: GPU_RECORDINGS names their
 // directory.
-func recordings(t *testing.T, folder string) []string {
+func recordings(t *testing.T, directory string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), folder, "*"))
+	files, err := filepath.Glob(filepath.Join(os.Getenv("GPU_RECORDINGS"), directory, "*"))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skipf("no recordings: GPU_RECORDINGS names no directory with %s", folder)
+		t.Skipf("no recordings: GPU_RECORDINGS names no directory with %s", directory)
 	}
 	return files
 }

@@ -92,11 +92,11 @@ func (s *scanner) openTag(at int) {
 	}
 	switch {
 	case empty:
-		if e.set != nil {
-			e.set(&s.builder, nil)
+		if e.field != nil {
+			e.field.read(&s.builder, nil)
 		}
 		if e.end != nil {
-			e.end(&s.builder, nil)
+			e.end(&s.builder)
 		}
 	case e.verbatim:
 		s.verbatim(e, name)
@@ -108,7 +108,7 @@ func (s *scanner) openTag(at int) {
 // verbatim reads the text of the element that was just opened, whatever it contains.
 func (s *scanner) verbatim(e *element, name []byte) {
 	if text, ok := s.untilClosed(name); ok {
-		e.set(&s.builder, unescape(text))
+		e.field.read(&s.builder, unescape(text))
 	}
 }
 
@@ -159,14 +159,14 @@ func (s *scanner) leave(f frame, at int) {
 	if !f.parent {
 		printed := bytes.TrimSpace(unescape(s.data[f.text:at]))
 		switch {
-		case f.element.set != nil:
-			f.element.set(&s.builder, printed)
+		case f.element.field != nil:
+			f.element.field.read(&s.builder, printed)
 		case f.element.end == nil:
 			s.builder.note(string(f.name), printed) // one reason for all values that would be in the element
 		}
 	}
 	if f.element.end != nil {
-		f.element.end(&s.builder, nil)
+		f.element.end(&s.builder)
 	}
 }
 

@@ -22,6 +22,7 @@ type fieldValue struct {
 	wanted     bool // a metric needs it
 	refused    bool // no candidate is supported
 	constant   bool // it is read until it was answered
+	seldom     bool // and then again when kept values are renewed
 	retry      library.Retry
 	ambiguous  ambiguous
 
@@ -50,7 +51,7 @@ func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValue
 		q := &quantityRows[i]
 		f := fieldValue{
 			what: q.what, candidates: q.fields, unless: -1,
-			wanted: want.Has(q.group), refused: len(q.fields) == 0, constant: q.constant,
+			wanted: want.Has(q.group), refused: len(q.fields) == 0, constant: q.constant || q.seldom, seldom: q.seldom,
 		}
 		if q.of575 != nil && strings.HasPrefix(driver, "575.") {
 			f.candidates = q.of575
@@ -66,13 +67,13 @@ func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValue
 	return s
 }
 
-// begin starts a read.
-func (s *fieldValues) begin() {
+// begin starts a read. renewed: what seldom changes is asked for.
+func (s *fieldValues) begin(renewed bool) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		f.retry.Begin()
 		f.asked = false
-		f.ok = f.ok && f.constant
+		f.ok = f.ok && f.constant && !(f.seldom && renewed)
 	}
 }
 
@@ -121,6 +122,8 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 		switch row(i) {
 		case rowNVLinkTransmitted, rowNVLinkReceived:
 			f.zero = f.distrusted || f.ok && f.value.Unsigned == 0
+		case rowPCIeTransmitted, rowPCIeReceived:
+			f.refused = kind == library.TypeUnsignedInt // a busy link fills 32 bits several times a second
 		}
 	}
 }

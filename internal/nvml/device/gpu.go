@@ -29,6 +29,7 @@ type GPU struct {
 	identity       atomic.Pointer[Identity]
 	identification identification
 	restarted      atomic.Bool // the driver's counters have started again since the last read
+	happened       atomic.Bool // there was an event or an error since the last read
 	newEpoch       bool        // and this was not reported yet
 
 	quantities quantities
@@ -64,12 +65,15 @@ func (g *GPU) Instances() []*Identity {
 // CountersRestarted notes that the driver's counters have started again, because the GPU was away.
 func (g *GPU) CountersRestarted() { g.restarted.Store(true) }
 
-// TakeNewEpoch reports whether counters of the last read do not continue those of the reads before.
+// TakeNewEpoch reports whether counters of the last read do not continue the counters of the reads before.
 func (g *GPU) TakeNewEpoch() bool {
 	was := g.newEpoch
 	g.newEpoch = false
 	return was
 }
+
+// Happened notes an event, after which what seldom changes may have changed.
+func (g *GPU) Happened() { g.happened.Store(true) }
 
 // Renumber changes the index.
 func (g *GPU) Renumber(index int) {
@@ -87,6 +91,7 @@ func (g *GPU) SampleRing() time.Duration {
 // keeps the index under which it was first seen. driver is the driver's version; empty if it is not known yet.
 func (g *GPU) Open(handle library.Device, index int, driver string) library.Code {
 	g.handle, g.Fatal = handle, library.OK
+	g.kept.drop()
 	identity := g.identity.Load()
 	if identity != nil && (driver == "" || identity.Info.DriverVersion == driver) {
 		return library.OK
@@ -130,8 +135,21 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 		g.restart()
 	}
 	g.begin(at)
+	g.kept.begin(at, g.cfg.Interval, g.happened.Swap(false))
 	g.identifyFurther()
-	g.fields.begin()
+	out, code := g.readAll()
+	if g.Changed() && code == library.OK && !g.kept.renewed(at) {
+		g.Happened()
+		if _, off := g.kept.values[migMode]; off && g.enabledMIG() {
+			return g.readAll() // the driver refuses some readings of a GPU with MIG on
+		}
+	}
+	return out, code
+}
+
+// readAll reads the GPU and its instances.
+func (g *GPU) readAll() (*Result, library.Code) {
+	g.fields.begin(g.kept.renewed(g.at))
 	g.readPartitions()
 	g.ForgetAnswers() // the partitioning is no reading: the driver knows it without the GPU
 	if !remapsRows(g.identity.Load().Info.ComputeCapability) {
@@ -196,6 +214,12 @@ func (g *GPU) FetchSamples(at time.Time) {
 	g.quantities.fetchSamples(&g.device)
 }
 
+// enabledMIG asks whether MIG is on, which it was not.
+func (g *GPU) enabledMIG() bool {
+	delete(g.kept.values, migMode)
+	return g.partitions.enabled(&g.device)
+}
+
 func (g *GPU) readInstances(out *Result) {
 	for _, i := range g.partitions.instances {
 		i.begin(g.at)
@@ -230,7 +254,7 @@ func (g *GPU) readPartitions() {
 	if g.partitions.list(&g.device, g.identity.Load()) {
 		// What the GPU can report depends on which instances exist. What keeps us from seeing them stays: it was met on the way.
 		g.Reset(migMode, migMax, library.MIGHandle)
-		g.unlearn()
+		g.reset()
 	}
 }
 
@@ -248,12 +272,13 @@ func (g *GPU) restart() {
 func (g *GPU) forget() {
 	g.partitions.retries = [maxInstances]library.Retry{}
 	g.Reset()
-	g.unlearn()
+	g.reset()
 }
 
-func (g *GPU) unlearn() {
+func (g *GPU) reset() {
 	g.fields = newFieldValues(&g.Calls, g.cfg.Want, g.identity.Load().Info.DriverVersion)
 	g.constants = map[*library.Function]library.Value{}
+	g.kept.drop()
 	g.partitions.limit = gpu.Opt[int]{}
-	g.quantities.unlearn()
+	g.quantities.reset()
 }

@@ -35,7 +35,8 @@ func (g *GPU) RegisterXIDs(set library.EventSet, registering func(library.BoundD
 		return true
 	}
 	registering(g.handle.BoundDevice)
-	return g.OK(registerEvents, library.Code(g.handle.RegisterEvents(library.EventXID, set))) || !g.Supported(registerEvents)
+	wanted := supported & (library.EventXID | library.EventMIG)
+	return g.OK(registerEvents, library.Code(g.handle.RegisterEvents(wanted, set))) || !g.Supported(registerEvents)
 }
 
 var validateInfoROM = library.NewFunction("infoROM", "nvmlDeviceValidateInforom")

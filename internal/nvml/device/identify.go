@@ -170,7 +170,7 @@ func (g *GPU) identify(index int, driver string) library.Code {
 	}
 	g.ask(&identity)
 	if g.Fatal == library.OK {
-		g.become(&identity)
+		g.setIdentity(&identity)
 		g.fields = newFieldValues(&g.Calls, g.cfg.Want, identity.Info.DriverVersion)
 	}
 	return g.Fatal
@@ -182,7 +182,7 @@ func (g *GPU) identifyFurther() {
 		return
 	}
 	if identity := *g.identity.Load(); g.ask(&identity) {
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
@@ -199,11 +199,11 @@ func (g *GPU) rememberFabric(read *gpu.Info) {
 	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
 		identity := *was
 		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
-		g.become(&identity)
+		g.setIdentity(&identity)
 	}
 }
 
-func (g *GPU) become(identity *Identity) {
+func (g *GPU) setIdentity(identity *Identity) {
 	g.identity.Store(identity)
 	g.partitions.inherit(identity)
 }

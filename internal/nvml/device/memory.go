@@ -156,21 +156,50 @@ func readMemoryBanks(dev *device, d *gpu.Device) {
 
 // readRepairs adds the faults of memory and of compute units that Blackwell and later repair at a reset, or cannot repair.
 func readRepairs(dev *device, d *gpu.Device) {
-	if dev.Can(repairStatus) {
-		s, ret := dev.handle.GetRepairStatus()
-		if dev.OK(repairStatus, library.Code(ret)) {
-			switch {
-			case s.BChannelRepairPending == 1:
-				d.AddFault(gpu.FaultRemapPending, "a channel of memory is repaired at the next reset of the GPU")
-			case s.BTpcRepairPending == 1:
-				d.AddFault(gpu.FaultRemapPending, "a processing cluster (TPC) is repaired at the next reset of the GPU")
-			}
-		}
+	errors := memoryEvents(d)
+	status, _ := dev.keptValue(repairStatus, pendingRepairs, errors)
+	switch {
+	case status.Unsigned&channelRepair != 0:
+		d.AddFault(gpu.FaultRemapPending, "a channel of memory is repaired at the next reset of the GPU")
+	case status.Unsigned&tpcRepair != 0:
+		d.AddFault(gpu.FaultRemapPending, "a processing cluster (TPC) is repaired at the next reset of the GPU")
 	}
-	if dev.Can(unrepairableMemory) {
-		s, ret := dev.handle.GetUnrepairableMemoryFlag_v1()
-		if dev.OK(unrepairableMemory, library.Code(ret)) && s.BUnrepairableMemory == 1 {
-			d.AddFault(gpu.FaultRemapFailed, "memory of the GPU cannot be repaired")
-		}
+	if flag, _ := dev.keptValue(unrepairableMemory, unrepairable, errors); flag.Unsigned == 1 {
+		d.AddFault(gpu.FaultRemapFailed, "memory of the GPU cannot be repaired")
 	}
+}
+
+// memoryEvents counts the errors of the memory and its remapped rows. Without another one, the state of repairs seldom changes.
+func memoryEvents(d *gpu.Device) (n int64) {
+	count := func(c gpu.Counter[int64]) {
+		v, _ := c.Get()
+		n += v
+	}
+	for i := range d.Errors {
+		count(d.Errors[i].Count)
+	}
+	count(d.RemappedRows.Corrected)
+	count(d.RemappedRows.Uncorrected)
+	return n
+}
+
+const (
+	channelRepair = 1 << iota
+	tpcRepair
+)
+
+func pendingRepairs(h library.Device) (v library.Value, ok bool, ret library.Return) {
+	s, ret := h.GetRepairStatus()
+	if s.BChannelRepairPending == 1 {
+		v.Unsigned |= channelRepair
+	}
+	if s.BTpcRepairPending == 1 {
+		v.Unsigned |= tpcRepair
+	}
+	return v, true, ret
+}
+
+func unrepairable(h library.Device) (library.Value, bool, library.Return) {
+	s, ret := h.GetUnrepairableMemoryFlag_v1()
+	return library.Value{Unsigned: uint64(s.BUnrepairableMemory)}, true, ret
 }

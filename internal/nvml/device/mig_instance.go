@@ -41,7 +41,7 @@ func newInstance(of *device, parent *Identity, handle library.Device, uuid strin
 func (i *instance) identify(parent *Identity) bool {
 	identity := *i.identity
 	changed := i.identification.run(&i.device, &identity)
-	i.become(identity, parent)
+	i.setIdentity(identity, parent)
 	return changed
 }
 
@@ -49,10 +49,10 @@ func (i *instance) identify(parent *Identity) bool {
 func (i *instance) inherit(parent *Identity) {
 	identity := *i.identity
 	identity.inherit(parent)
-	i.become(identity, parent)
+	i.setIdentity(identity, parent)
 }
 
-func (i *instance) become(identity Identity, parent *Identity) {
+func (i *instance) setIdentity(identity Identity, parent *Identity) {
 	identity.place(i.uuid, parent)
 	i.identity = &identity
 	i.Calls.Device = identity.ID

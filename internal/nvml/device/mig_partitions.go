@@ -35,8 +35,12 @@ type partitions struct {
 	retries    [maxInstances]library.Retry // of the indexes; each has its own, so that none hides the instances behind it
 }
 
-// enabled reports whether MIG is on, as far as is known. A GPU that has no MIG is asked once.
+// enabled reports whether MIG is on, as far as is known. A GPU that has no MIG is asked once, and one whose MIG is off seldom: see keptValues.
 func (p *partitions) enabled(dev *device) bool {
+	if _, off := dev.kept.values[migMode]; off {
+		return false
+	}
+	dev.migModes = migModes{}
 	asked := dev.Can(migMode)
 	if asked {
 		mode, pending, ret := dev.handle.GetMigMode()
@@ -44,6 +48,9 @@ func (p *partitions) enabled(dev *device) bool {
 		if dev.OK(migMode, code) {
 			dev.migModes = migModes{mode, pending, true}
 			p.modeRead = true
+			if mode != library.MIGEnabled {
+				dev.kept.values[migMode] = keptValue{}
+			}
 			return mode == library.MIGEnabled
 		}
 		if code.Answer() == library.Unsupported {

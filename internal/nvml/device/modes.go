@@ -68,7 +68,7 @@ func readPendingModes(dev *device, d *gpu.Device) {
 // maxMode is more than any value of a mode.
 const maxMode = 1 << 16
 
-// migModes are the answers of nvmlDeviceGetMigMode in this read.
+// migModes are the last answers of nvmlDeviceGetMigMode.
 type migModes struct {
 	current, pending int
 	known            bool

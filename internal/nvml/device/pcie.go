@@ -24,7 +24,8 @@ var pcieRows = []quantity{
 	{
 		group: gpu.GroupPCIeLink, what: "PCIe width",
 		symbol: "nvmlDeviceGetCurrPcieLinkWidth", call: number(library.Device.GetCurrPcieLinkWidth),
-		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
+		basis: func(d *gpu.Device) gpu.Opt[int64] { return d.PCIe.Generation },
+		set:   to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
 	},
 	{
 		group: gpu.GroupPCIeLink, what: "PCIe generation", constant: true,

@@ -27,7 +27,7 @@ type quantity struct {
 	// retires: it is a count of retired pages, which is useless if the device remaps rows.
 	retires bool
 
-	// symbol names the function that reads it if the device has none of the fields, and call calls it.
+	// symbol names the function that reads it if the device does not have the fields, and call calls it.
 	symbol string
 	call   valueCall
 
@@ -36,6 +36,10 @@ type quantity struct {
 	constant bool
 	// final: if the function answers without a value, it is not called again.
 	final bool
+	// seldom: a field that seldom changes: see keptValues.
+	seldom bool
+	// basis returns another quantity of the GPU, without whose change this one seldom changes: see keptValues. nil: it may change at any time.
+	basis func(d *gpu.Device) gpu.Opt[int64]
 
 	// set converts the value to SI units, leaves it absent if it means "no value", and reports whether there is one: see to. It is nil if
 	// a reader reads the quantity by its name, because it depends on others.
@@ -70,8 +74,12 @@ func readRows(groups gpu.Group) func(*device, *gpu.Device) {
 			if q.set == nil || !groups.Has(q.group) || !dev.cfg.Want.Has(q.group) || dev.Fatal != library.OK || eccGroups.Has(q.group) && dev.eccOff() {
 				continue
 			}
-			v, ok := dev.quantity(row(i))
-			switch known := q.set(d, v, ok); {
+			v, ok := dev.quantityFor(row(i), d)
+			known := q.set(d, v, ok)
+			if !known {
+				delete(dev.kept.values, q.function)
+			}
+			switch {
 			case q.function == nil || !ok:
 			case known && q.constant:
 				dev.constants[q.function] = v
@@ -80,6 +88,16 @@ func readRows(groups gpu.Group) func(*device, *gpu.Device) {
 			}
 		}
 	}
+}
+
+// quantityFor returns the value of a row, which may be kept from an earlier read. The GPU has the values of the rows before it.
+func (d *device) quantityFor(r row, of *gpu.Device) (library.Value, bool) {
+	if q := &quantityRows[r]; q.basis != nil {
+		if basis, ok := q.basis(of).Get(); ok {
+			return d.keptValue(q.function, q.call, basis)
+		}
+	}
+	return d.quantity(r)
 }
 
 // quantity returns the value of a row: of its field, else of its function.
@@ -135,12 +153,12 @@ var quantityRows = newQuantityRows()
 func newQuantityRows() []quantity {
 	rows := []quantity{
 		// The point on the scale of the margin at which the GPU shuts down.
-		rowShutdownTLimit:  {group: gpu.GroupTemperatureLimits, what: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}},
+		rowShutdownTLimit:  {group: gpu.GroupTemperatureLimits, what: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}, constant: true},
 		rowPCIeTransmitted: {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}}},
 		rowPCIeReceived:    {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}}},
 		// Whether ECC is on. If it is off, the counts mean nothing.
 		rowECCMode:    {group: eccGroups | gpu.GroupModes | gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_CURRENT, 0}}},
-		rowECCPending: {group: gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}},
+		rowECCPending: {group: gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}, seldom: true},
 		rowSRAMCorrected: {
 			group: gpu.GroupECCMemory, what: "ECC errors by memory",
 			symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorCorrected, library.ECCVolatile, library.ECCInSRAM),

@@ -36,7 +36,6 @@ func (q *quantities) readings() []reader {
 		{gpu.GroupMemory, readMemory},
 		{gpu.GroupProtectedMemory, readProtectedMemory},
 		{gpu.GroupUtilization, q.utilization.readGeneral},
-		{gpu.GroupMediaUtilization, q.utilization.readMedia},
 		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the quantities
 		{gpu.GroupThrottle, q.throttle.read},
 		{gpu.GroupFans, readFans},
@@ -65,6 +64,7 @@ func (q *quantities) states() []reader {
 		{gpu.GroupEncoderSessions, readEncoderSessions},
 		{gpu.GroupFrameBufferCapture, readFrameBufferCapture},
 		{gpu.GroupProcesses | gpu.GroupProcessUtilization, q.readProcesses}, // after the utilization
+		{gpu.GroupMediaUtilization, q.readMedia},                            // after the sessions and the processes
 	}
 }
 
@@ -87,10 +87,36 @@ func (q *quantities) readProcesses(dev *device, d *gpu.Device) {
 	if dev.mig {
 		return
 	}
-	d.ProcessesUnread = !q.processes.read(dev)
-	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) {
+	d.ProcessesUnread = !q.fetchProcesses(dev)
+}
+
+// fetchProcesses reads the processes and the samples of what they used. Without a process there are no samples worth a call, which takes a driver
+// more than a millisecond. all: it read all processes.
+func (q *quantities) fetchProcesses(dev *device) (all bool) {
+	all = q.processes.read(dev)
+	switch {
+	case !dev.cfg.Want.Has(gpu.GroupProcessUtilization):
+	case all && len(q.processes.merged.all) == 0:
+		q.samples.usage.calls++ // a process that begins later was idle
+	default:
 		q.samples.fetch(dev, q.utilization.clock())
 	}
+	return all
+}
+
+// readMedia reads the utilization of the engines for video and pictures.
+func (q *quantities) readMedia(dev *device, d *gpu.Device) {
+	if !dev.cfg.Want.Has(gpu.GroupUtilization) {
+		q.utilization.fetchGeneral(dev)
+		q.utilization.means[engineGeneral].take()
+	}
+	q.utilization.readMedia(dev, d, q.engineUse())
+}
+
+// engineUse returns which engines for video some process used since the last read.
+func (q *quantities) engineUse() (u engineUse) {
+	u.encoder, u.decoder = q.samples.usage.mediaUsed()
+	return u
 }
 
 // listedProcesses returns what readProcesses found. It ends the window of their utilization.
@@ -102,14 +128,22 @@ func (q *quantities) listedProcesses(dev *device, id string) []gpu.Process {
 
 // fetchSamples fetches samples between two reads, before the driver overwrites them.
 func (q *quantities) fetchSamples(dev *device) {
-	q.utilization.fetchWanted(dev)
+	if dev.cfg.Want.Has(gpu.GroupUtilization | gpu.GroupMediaUtilization) {
+		q.utilization.fetchGeneral(dev)
+	}
 	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) && !dev.mig {
-		q.samples.fetch(dev, q.utilization.clock())
+		q.fetchProcesses(dev)
+	}
+	if !dev.cfg.Want.Has(gpu.GroupMediaUtilization) {
+		return
+	}
+	for e := engineEncoder; e < numEngines; e++ {
+		q.utilization.fetchMedia(dev, e, q.engineUse().of(e))
 	}
 }
 
-// unlearn forgets what was learnt of the GPU under another driver or partitioning.
-func (q *quantities) unlearn() {
+// reset forgets what was learnt of the GPU under another driver or partitioning.
+func (q *quantities) reset() {
 	q.throttle = throttle{}
 	q.gpm.drop()
 }

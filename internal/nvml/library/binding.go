@@ -59,6 +59,7 @@ const (
 
 	MIGEnabled = gonvml.DEVICE_MIG_ENABLE
 	EventXID   = gonvml.EventTypeXidCriticalError
+	EventMIG   = gonvml.EventMigConfigChange
 )
 
 // The types of arguments that tables hold.

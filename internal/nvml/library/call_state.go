@@ -61,6 +61,7 @@ type Calls struct {
 	Fatal Code
 
 	answered bool // a call of this read returned a value, or that there is no value now
+	changed  bool // a call of this read failed or was refused that was not before
 
 	has      func(*Function) bool
 	state    map[*Function]*functionState
@@ -90,7 +91,7 @@ func (c *Calls) Reset(except ...*Function) {
 
 // Begin starts a read.
 func (c *Calls) Begin() {
-	c.Fatal, c.answered = OK, false
+	c.Fatal, c.answered, c.changed = OK, false, false
 	for _, s := range c.state {
 		s.retry.Begin()
 	}
@@ -145,6 +146,9 @@ func (c *Calls) OKUncounted(f *Function, code Code) bool {
 
 // ForgetAnswers has Answered and Unreachable count from here on.
 func (c *Calls) ForgetAnswers() { c.answered = false }
+
+// Changed reports whether a call of this read failed or was refused that was not before.
+func (c *Calls) Changed() bool { return c.changed }
 
 // Answered reports whether any call of this read was answered.
 func (c *Calls) Answered() bool { return c.answered }
@@ -226,8 +230,10 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 	case Answered, NoValue:
 		c.answered = true
 	case Failed:
+		c.changed = c.changed || !retry.Failing()
 		retry.Fail()
 	default:
+		c.changed = c.changed || !*refused
 		*refused = true
 	}
 	switch bad := answer == Denied || answer == Failed; {

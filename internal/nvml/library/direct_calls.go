@@ -48,7 +48,7 @@ import (
 //   - reads the lists of processes into entries of 24 bytes although some drivers write 32 (process_entries.go), and calls without end
 //     if the driver goes on saying that the list is too long.
 //
-// Handles for these calls come from the library in the same way, for the binding does not give away its own.
+// Handles for these calls come from the library in the same way, because the binding does not expose its own.
 
 // symbols finds the functions of the loaded library.
 type symbols struct {

@@ -36,12 +36,12 @@ var defaultSearch = searchPath{
 // candidates returns the files that the loader may find by a name, in its order. Not all of its ways are known here: it also searches
 // directories for some processors, and directories that the executable names.
 func (s *searchPath) candidates(name string) (files []string) {
-	for folder := range strings.FieldsFuncSeq(s.environment, func(r rune) bool { return r == ':' || r == ';' }) {
-		files = append(files, filepath.Join(folder, name))
+	for directory := range strings.FieldsFuncSeq(s.environment, func(r rune) bool { return r == ':' || r == ';' }) {
+		files = append(files, filepath.Join(directory, name))
 	}
 	files = append(files, cached(s.cache, name)...)
-	for _, folder := range s.directories {
-		files = append(files, filepath.Join(folder, name))
+	for _, directory := range s.directories {
+		files = append(files, filepath.Join(directory, name))
 	}
 	return files
 }

@@ -117,11 +117,11 @@ func typeName(t reflect.Type) string {
 }
 
 // comments returns what the sources of packages say of their types and fields.
-func comments(t *testing.T, folders ...string) map[string]string {
+func comments(t *testing.T, directories ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	for _, directory := range directories {
+		files, err := filepath.Glob(filepath.Join(directory, "*.go"))
 		require.NoError(t, err)
 		for _, file := range files {
 			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)

@@ -121,8 +121,8 @@ func (f *Fleet) update(n *node, now time.Duration) {
 	n.shown = nil
 	f.state.expire(n, now)
 	if n.key.name != "" && !n.over() {
-		s := shower{fields: f.state.fields, node: n, seen: f.at}
-		n.shown = s.show()
+		s := renderer{fields: f.state.fields, node: n, seen: f.at}
+		n.shown = s.render()
 		if n.silent(now) { // it lost a GPU to another node
 			n.shown.State = view.Stale
 		}

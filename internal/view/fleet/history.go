@@ -17,7 +17,7 @@ import (
 const (
 	// At most this many points stay for the last eighth of the history's time, and at most this many for all of it.
 	recentShare = 8
-	mostPoints  = 64
+	maxPoints   = 64
 
 	// trustedClocks is how far the clock of a node may be from this one's, or how late a message may be, before the times of the history
 	// are moved to this clock.
@@ -108,7 +108,7 @@ func (h *history) thin(keep time.Duration) {
 	newest := h.rows[len(h.rows)-1].at
 	kept := h.rows[:0]
 	for _, r := range h.rows {
-		age, space := time.Duration(newest-r.at), keep/mostPoints
+		age, space := time.Duration(newest-r.at), keep/maxPoints
 		if age < keep/recentShare {
 			space /= recentShare
 		}
@@ -123,7 +123,7 @@ func (h *history) thin(keep time.Duration) {
 // points returns the values of one column after a time, with a null if nothing was read for long.
 func (h *history) points(column int, since time.Time, keep time.Duration) []view.HistoryPoint {
 	points, any := []view.HistoryPoint{}, false
-	gap := max(h.silence, silentIntervals*keep/mostPoints)
+	gap := max(h.silence, silentIntervals*keep/maxPoints)
 	for i, r := range h.rows {
 		at := r.at.AsTime().Add(h.offset)
 		if !at.After(since) {

@@ -110,8 +110,8 @@ func TestHistoryIsThinned(t *testing.T) {
 		history, ok := f.History("GPU-a-0", "hw.power", time.Time{})
 		require.True(t, ok)
 		points := history.Points
-		assert.LessOrEqual(t, len(points), 2*mostPoints+1, every)
-		assert.GreaterOrEqual(t, len(points), min(int(15*time.Minute/every), mostPoints/2), every)
+		assert.LessOrEqual(t, len(points), 2*maxPoints+1, every)
+		assert.GreaterOrEqual(t, len(points), min(int(15*time.Minute/every), maxPoints/2), every)
 		assert.Equal(t, w.now, points[len(points)-1].Time.UTC())
 		assert.LessOrEqual(t, w.now.Sub(points[0].Time), 15*time.Minute)
 		assert.Greater(t, w.now.Sub(points[0].Time), 13*time.Minute)

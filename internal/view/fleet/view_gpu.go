@@ -11,15 +11,15 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// shower makes the form of one node.
-type shower struct {
+// renderer builds the view of one node.
+type renderer struct {
 	fields *fields
 	node   *node
 	seen   func(time.Duration) time.Time
 }
 
-// gpu returns the form of a device, without what its partitions and its parent have.
-func (s *shower) gpu(d *device) *view.GPU {
+// gpu returns the view of a device, without what its partitions and its parent have.
+func (s *renderer) gpu(d *device) *view.GPU {
 	g := &view.GPU{
 		ID: d.id, Parent: d.parent, Node: s.node.key.name, Cluster: s.node.cluster, Index: d.index, Name: d.name, Vendor: d.vendor, Model: d.model,
 		PCIAddress: d.pciAddress, SerialNumber: d.serial, DriverVersion: d.driver, FirmwareVersion: d.firmware, ComputeCapability: d.capability,

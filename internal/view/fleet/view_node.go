@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// show returns the form of a node.
-func (s *shower) show() *view.Node {
+// render returns the view of a node.
+func (s *renderer) render() *view.Node {
 	n := s.node
 	v := &view.Node{
 		Name: n.key.name, Host: n.host, Cluster: n.cluster, State: view.Live, Sources: sources(&n.readings, s.fields), LastSeen: s.seen(n.seen),

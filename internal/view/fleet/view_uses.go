@@ -11,8 +11,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// processes returns the forms of the processes on a device, by PID.
-func (s *shower) processes(d *device) []*view.Process {
+// processes returns the views of the processes on a device, by PID.
+func (s *renderer) processes(d *device) []*view.Process {
 	shown := make([]*view.Process, 0, len(d.processes))
 	for _, pid := range slices.Sorted(maps.Keys(d.processes)) {
 		if p := d.processes[pid]; p.alive() {
@@ -22,7 +22,7 @@ func (s *shower) processes(d *device) []*view.Process {
 	return slices.Clip(shown)
 }
 
-func (s *shower) process(d *device, pid int64, p *process) *view.Process {
+func (s *renderer) process(d *device, pid int64, p *process) *view.Process {
 	v := &view.Process{
 		User: p.user, PID: int(pid), GPU: d.id, GPUIndex: d.index, Node: s.node.key.name, Cluster: s.node.cluster,
 		Type: p.kind, Name: p.name, Command: p.command, CommandLine: p.commandLine, Owner: p.owner, UserID: p.userID, Started: p.created,
@@ -35,8 +35,8 @@ func (s *shower) process(d *device, pid int64, p *process) *view.Process {
 	return v
 }
 
-// containers returns the forms of the containers on a device, by namespace, pod, name and ID.
-func (s *shower) containers(d *device) []*view.Container {
+// containers returns the views of the containers on a device, by namespace, pod, name and ID.
+func (s *renderer) containers(d *device) []*view.Container {
 	shown := make([]*view.Container, 0, len(d.containers))
 	for _, key := range slices.Sorted(maps.Keys(d.containers)) {
 		if c := d.containers[key]; c.alive() {
@@ -49,7 +49,7 @@ func (s *shower) containers(d *device) []*view.Container {
 	return slices.Clip(shown)
 }
 
-func (s *shower) container(c *container) *view.Container {
+func (s *renderer) container(c *container) *view.Container {
 	v := &view.Container{User: c.user, Resource: c.resource, Allocator: c.allocator, Sharing: c.sharing}
 	for f, value := range c.values {
 		if key := s.fields.key(f); key.metric.onContainer != nil {

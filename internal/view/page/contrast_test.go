@@ -20,9 +20,9 @@ import (
 func sources(t *testing.T, do func(path, text string)) {
 	t.Helper()
 	found := 0
-	for _, folder := range []string{"core", "fleet", "parts", "style", "views", "."} {
+	for _, directory := range []string{"core", "fleet", "parts", "style", "views", "."} {
 		for _, kind := range []string{"*.ts", "*.tsx", "*.css"} {
-			paths, err := filepath.Glob(filepath.Join("src", folder, kind))
+			paths, err := filepath.Glob(filepath.Join("src", directory, kind))
 			require.NoError(t, err)
 			for _, path := range paths {
 				text, err := os.ReadFile(path)

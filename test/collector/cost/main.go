@@ -139,7 +139,9 @@ func run(o options) error {
 		{name: "processes that are not in /proc", receiver: gpuReceiver, exporter: overGRPC, compression: compression, scenario: scenario},
 		{name: "no processes", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: withoutProcesses},
 		{name: "power and memory only", receiver: gpuReceiver, exporter: overGRPC, compression: compression, metrics: only("hw.power", "hw.gpu.memory.usage")},
+		{name: "a driver as slow as an H200's, as systemd starts it", receiver: gpuReceiver, exporter: overGRPC, compression: compression, launch: systemd, scenario: processes.slow},
 		{name: "between two scrapes (a second)", receiver: gpuReceiver, exporter: overGRPC, compression: compression, rare: true},
+		{name: "between two scrapes (a second), a driver as slow as an H200's", receiver: gpuReceiver, exporter: overGRPC, compression: compression, rare: true, scenario: processes.slow},
 	} {
 		if !chosen.MatchString(s.name) {
 			continue

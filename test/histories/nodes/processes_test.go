@@ -35,7 +35,7 @@ func (c *cluster) write(name, content string) {
 	require.NoError(c.t, os.WriteFile(file, []byte(content), 0o600))
 }
 
-func (p *gpuProcess) folder() string { return strconv.Itoa(p.pid) + "/" }
+func (p *gpuProcess) directory() string { return strconv.Itoa(p.pid) + "/" }
 
 // run starts a process, mostly on a device that its container holds, sometimes with the PID of a process that has ended.
 func (c *cluster) run(container *container) string {
@@ -60,17 +60,17 @@ func (c *cluster) run(container *container) string {
 	if container != nil {
 		group = "0::/kubepods.slice/kubepods-pod" + strings.ReplaceAll(container.pod.uid, "-", "_") + ".slice/cri-containerd-" + container.id + ".scope\n"
 	}
-	c.write(p.folder()+"stat", fmt.Sprintf("%d (python) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
+	c.write(p.directory()+"stat", fmt.Sprintf("%d (python) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
 		p.pid, p.pid, p.pid, p.started))
-	c.write(p.folder()+"cgroup", group)
+	c.write(p.directory()+"cgroup", group)
 	return fmt.Sprintf("%d on %v", p.pid, p.at)
 }
 
 // hide removes the files of a process. An open stat file of a process that has ended cannot be read, so it is emptied.
 func (c *cluster) hide(p *gpuProcess) {
-	folder := filepath.Join(c.proc, p.folder())
-	_ = os.Truncate(filepath.Join(folder, "stat"), 0) // it may be hidden already
-	require.NoError(c.t, os.RemoveAll(folder))
+	directory := filepath.Join(c.proc, p.directory())
+	_ = os.Truncate(filepath.Join(directory, "stat"), 0) // it may be hidden already
+	require.NoError(c.t, os.RemoveAll(directory))
 }
 
 // end ends processes.
@@ -103,7 +103,7 @@ func (c *cluster) text() string {
 func (c *cluster) recover() {
 	c.catchUp()
 	c.end(func(p *gpuProcess) bool {
-		_, err := os.Stat(filepath.Join(c.proc, p.folder(), "stat"))
+		_, err := os.Stat(filepath.Join(c.proc, p.directory(), "stat"))
 		return err != nil || p.container != nil && !slices.Contains(c.pods, p.container.pod)
 	})
 }

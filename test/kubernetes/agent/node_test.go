@@ -35,28 +35,28 @@ type running struct {
 // find finds a container's first process by the environment that the test gave it, not by the control groups or other data that the
 // collector uses. It returns false if the process does not run.
 func find(pod, container string) (running, bool) {
-	folders, _ := filepath.Glob("/proc/[0-9]*")
-	for _, folder := range folders {
-		text, err := os.ReadFile(filepath.Join(folder, "environ"))
+	directories, _ := filepath.Glob("/proc/[0-9]*")
+	for _, directory := range directories {
+		text, err := os.ReadFile(filepath.Join(directory, "environ"))
 		if err != nil || !bytes.Contains(text, []byte(envPod+"="+pod+"\x00")) ||
 			!bytes.Contains(text, []byte(envContainer+"="+container+"\x00")) {
 			continue
 		}
 		r := running{env: map[string]string{}}
-		r.pid, _ = strconv.Atoi(filepath.Base(folder))
+		r.pid, _ = strconv.Atoi(filepath.Base(directory))
 		for pair := range strings.SplitSeq(string(text), "\x00") {
 			name, value, _ := strings.Cut(pair, "=")
 			r.env[name] = value
 		}
-		return r, first(folder)
+		return r, first(directory)
 	}
 	return running{}, false
 }
 
 // first reports whether a process is the first of a PID namespace below the machine's. The program that starts a container has the
 // container's environment for a moment, too.
-func first(folder string) bool {
-	status, err := os.ReadFile(filepath.Join(folder, "status"))
+func first(directory string) bool {
+	status, err := os.ReadFile(filepath.Join(directory, "status"))
 	if err != nil {
 		return false
 	}

@@ -51,12 +51,12 @@ func (l Layout) Component(name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	folders, err := filepath.Glob("/proc/[0-9]*")
+	directories, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return 0, err
 	}
-	for _, folder := range folders {
-		stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+	for _, directory := range directories {
+		stat, err := os.ReadFile(filepath.Join(directory, "stat"))
 		if err != nil {
 			continue // it has ended
 		}
@@ -65,10 +65,10 @@ func (l Layout) Component(name string) (int, error) {
 		if len(fields) < 2 || fields[1] != strconv.Itoa(of) {
 			continue
 		}
-		line, err := os.ReadFile(filepath.Join(folder, "cmdline"))
+		line, err := os.ReadFile(filepath.Join(directory, "cmdline"))
 		program, _, _ := bytes.Cut(line, []byte{0})
 		if err == nil && filepath.Base(string(program)) == name {
-			return strconv.Atoi(filepath.Base(folder))
+			return strconv.Atoi(filepath.Base(directory))
 		}
 	}
 	return 0, fmt.Errorf("no %s runs in the node", name)

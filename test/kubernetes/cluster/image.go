@@ -83,7 +83,7 @@ func (i *Image) layer() ([]byte, error) {
 	made := map[string]bool{}
 	files := append(slices.Clone(i.Files), File{Path: "/tmp/."}, File{Path: "/etc/."})
 	for _, f := range files {
-		if err := folders(w, made, path.Dir(f.Path)); err != nil {
+		if err := directories(w, made, path.Dir(f.Path)); err != nil {
 			return nil, err
 		}
 		if strings.HasSuffix(f.Path, "/.") {
@@ -113,16 +113,16 @@ func (i *Image) layer() ([]byte, error) {
 	return layer.Bytes(), nil
 }
 
-// folders creates a directory and its parents.
-func folders(w *tar.Writer, made map[string]bool, folder string) error {
-	if folder == "/" || made[folder] {
+// directories creates a directory and its parents.
+func directories(w *tar.Writer, made map[string]bool, directory string) error {
+	if directory == "/" || made[directory] {
 		return nil
 	}
-	if err := folders(w, made, path.Dir(folder)); err != nil {
+	if err := directories(w, made, path.Dir(directory)); err != nil {
 		return err
 	}
-	made[folder] = true
-	return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(folder, "/") + "/", Mode: 0o755})
+	made[directory] = true
+	return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(directory, "/") + "/", Mode: 0o755})
 }
 
 // archive writes files until one fails.

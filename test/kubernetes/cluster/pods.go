@@ -109,18 +109,18 @@ func ProcessesIn(containerID string) (map[string]string, error) {
 	if id == "" {
 		return nil, errors.New("no container")
 	}
-	folders, err := filepath.Glob("/proc/[0-9]*")
+	directories, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[string]string)
-	for _, folder := range folders {
-		group, err := os.ReadFile(filepath.Join(folder, "cgroup"))
+	for _, directory := range directories {
+		group, err := os.ReadFile(filepath.Join(directory, "cgroup"))
 		if err != nil || !strings.Contains(string(group), id) {
 			continue
 		}
-		if line, err := os.ReadFile(filepath.Join(folder, "cmdline")); err == nil {
-			found[filepath.Base(folder)] = strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		if line, err := os.ReadFile(filepath.Join(directory, "cmdline")); err == nil {
+			found[filepath.Base(directory)] = strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found, nil

@@ -50,7 +50,7 @@ type stage struct {
 	*cluster.Cluster
 
 	collector string
-	folder    string // what the driver pods see as /replay
+	directory string // what the driver pods see as /replay
 }
 
 // newStage puts the driver DaemonSet of the GPU operator onto the cluster, with the replay in it.
@@ -58,14 +58,14 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{Cluster: cluster.Open(t), collector: os.Getenv(envCollector)}
 	require.NotEmpty(t, s.collector, "%s must be the built collector", envCollector)
-	s.folder = s.Run("replay")
-	require.NoError(t, os.MkdirAll(s.folder, 0o755))
+	s.directory = s.Run("replay")
+	require.NoError(t, os.MkdirAll(s.directory, 0o755))
 	log, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "nvidiasmi", "parse", "testdata", "xml", "v13-580.xml"))
 	require.NoError(t, err)
 	// The same GPUs as in the tables of the replay, by which the numbers of their device nodes are found.
 	log = []byte(strings.NewReplacer("GPU-58000000-0000-4000-8000-000000000001", "GPU-e2e00000-0000-4000-8000-000000000000",
 		"GPU-58000000-0000-4000-8000-000000000002", "GPU-e2e00000-0000-4000-8000-000000000001").Replace(string(log)))
-	require.NoError(t, os.WriteFile(filepath.Join(s.folder, "full.xml"), log, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(s.directory, "full.xml"), log, 0o644))
 	s.replay(t, state{Mode: "good"})
 	s.images(t)
 	return s
@@ -107,9 +107,9 @@ func (s *stage) replay(t *testing.T, to state) {
 	t.Helper()
 	text, err := json.Marshal(to)
 	require.NoError(t, err)
-	written := filepath.Join(s.folder, "written")
+	written := filepath.Join(s.directory, "written")
 	require.NoError(t, os.WriteFile(written, text, 0o644))
-	require.NoError(t, os.Rename(written, filepath.Join(s.folder, "state.json"))) // atomically for every reader
+	require.NoError(t, os.Rename(written, filepath.Join(s.directory, "state.json"))) // atomically for every reader
 }
 
 // namespace creates a namespace. It is not deleted, because deletion takes long and the cluster is temporary.
@@ -130,7 +130,7 @@ func (s *stage) drivers(t *testing.T, namespace, name string, hostPID bool, cont
 			"\n      - {name: NAME, image: IMAGE, imagePullPolicy: Never, securityContext: {privileged: true}, " +
 				"volumeMounts: [{name: replay, mountPath: /replay}]}"))
 	}
-	s.Apply(t, strings.NewReplacer("NAMESPACE", namespace, "NAME", name, "CONTAINERS", list.String(), "FOLDER", s.folder,
+	s.Apply(t, strings.NewReplacer("NAMESPACE", namespace, "NAME", name, "CONTAINERS", list.String(), "FOLDER", s.directory,
 		"HOSTPID", strconv.FormatBool(hostPID)).Replace(`
 apiVersion: apps/v1
 kind: DaemonSet

@@ -64,9 +64,9 @@ func (n *node) makeCgroups() error {
 		if err != nil || len(all) > 1 {
 			continue
 		}
-		for _, folder := range []string{root, own} { // version 2 hands down none by itself
+		for _, directory := range []string{root, own} { // version 2 hands down none by itself
 			for controller := range strings.FieldsSeq(string(controllers)) {
-				_ = os.WriteFile(filepath.Join(folder, "cgroup.subtree_control"), []byte("+"+controller), 0o644) // the kubelet reports missing ones
+				_ = os.WriteFile(filepath.Join(directory, "cgroup.subtree_control"), []byte("+"+controller), 0o644) // the kubelet reports missing ones
 			}
 		}
 	}
@@ -88,17 +88,17 @@ func (n *node) groups() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var folders []string
+	var directories []string
 	for _, root := range all {
 		_ = filepath.WalkDir(filepath.Join(root, n.Cgroup()), func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
-				folders = append(folders, path)
+				directories = append(directories, path)
 			}
 			return nil // a removed one is fine
 		})
 	}
-	slices.Reverse(folders)
-	return folders, nil
+	slices.Reverse(directories)
+	return directories, nil
 }
 
 // end kills all processes of the node, its first one first, and removes its control groups.

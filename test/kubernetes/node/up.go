@@ -68,8 +68,8 @@ func (n *node) up(ctx context.Context) error {
 
 // prepare writes the node's files.
 func (n *node) prepare(context.Context) error {
-	for _, folder := range []string{"log", "etcd", "kubelet", "pod-logs", "cni"} {
-		if err := os.MkdirAll(n.Run(folder), 0o700); err != nil {
+	for _, directory := range []string{"log", "etcd", "kubelet", "pod-logs", "cni"} {
+		if err := os.MkdirAll(n.Run(directory), 0o700); err != nil {
 			return err
 		}
 	}

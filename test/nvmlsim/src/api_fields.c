@@ -187,8 +187,8 @@ static nvmlReturn_t read_field(struct call *call, const struct field *f, nvmlFie
         ret = other(call, out->fieldId, out->scopeId, &value);
         break;
     }
-    if (f->value == V_PCIE_TX_BYTES || f->value == V_PCIE_RX_BYTES) /* a scenario may have a driver whose counters are wider */
-        out->valueType = value > UINT_MAX ? U64 : U32;
+    if ((f->value == V_PCIE_TX_BYTES || f->value == V_PCIE_RX_BYTES) && (call->v[V_PCIE_TX_BYTES].kind != S_AUTO || call->v[V_PCIE_RX_BYTES].kind != S_AUTO))
+        out->valueType = U64; /* of a driver whose counters are wider */
     out->value.ullVal = out->valueType == U32 ? (unsigned int)value : value;
     return ret;
 }

@@ -159,7 +159,7 @@ static bool set_special(struct gpu *gpu, const char *key, const char *value, boo
 
 bool gpu_set(struct builder *b, struct gpu *gpu, const struct entry *entry)
 {
-    char value[512], why[160] = "";
+    char value[4096], why[160] = "";
     substitute(entry->value, gpu->slot, value, sizeof value);
     if (!strcmp(entry->key, "board")) return set_board(b, gpu, entry);
     bool known, ok = set_special(gpu, entry->key, value, &known);

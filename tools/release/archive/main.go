@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-func run(folder, output string) error {
+func run(directory, output string) error {
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
 		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w; set it to the seconds since 1970", err)
@@ -42,7 +42,7 @@ func run(folder, output string) error {
 	if err != nil {
 		return err
 	}
-	p := packer{folder: folder, time: time.Unix(seconds, 0).UTC()}
+	p := packer{directory: directory, time: time.Unix(seconds, 0).UTC()}
 	if strings.HasSuffix(output, ".zip") {
 		err = p.zip(file)
 	} else {
@@ -50,15 +50,15 @@ func run(folder, output string) error {
 	}
 	if err != nil {
 		_ = file.Close()
-		return fmt.Errorf("pack %s: %w", folder, err)
+		return fmt.Errorf("pack %s: %w", directory, err)
 	}
 	return file.Close()
 }
 
 // packer packs a directory; the archive's paths start with the directory's last name.
 type packer struct {
-	folder string
-	time   time.Time
+	directory string
+	time      time.Time
 }
 
 // entry is a file or a directory to pack.
@@ -71,11 +71,11 @@ type entry struct {
 
 // each calls add for every entry in the order of the names. Modes are 0755 or 0644, independent of the developer's umask.
 func (p packer) each(add func(entry) error) error {
-	return filepath.WalkDir(p.folder, func(file string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(p.directory, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		inside, err := filepath.Rel(p.folder, file)
+		inside, err := filepath.Rel(p.directory, file)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (p packer) each(add func(entry) error) error {
 		if err != nil {
 			return err
 		}
-		e := entry{name: path.Join(filepath.Base(p.folder), filepath.ToSlash(inside)), mode: 0o644, size: info.Size(), from: file}
+		e := entry{name: path.Join(filepath.Base(p.directory), filepath.ToSlash(inside)), mode: 0o644, size: info.Size(), from: file}
 		switch {
 		case d.IsDir():
 			e.name, e.mode, e.size, e.from = e.name+"/", 0o755|fs.ModeDir, 0, ""

@@ -37,12 +37,12 @@ type Kubelet struct {
 func New(t testing.TB) *Kubelet {
 	t.Helper()
 	// Not t.TempDir: its path may be too long for a socket.
-	folder, err := os.MkdirTemp("", "kubelet") //nolint:usetesting // see above
+	directory, err := os.MkdirTemp("", "kubelet") //nolint:usetesting // see above
 	require.NoError(t, err)
-	k := &Kubelet{t: t, socket: filepath.Join(folder, "kubelet.sock")}
+	k := &Kubelet{t: t, socket: filepath.Join(directory, "kubelet.sock")}
 	t.Cleanup(func() {
 		k.Stop()
-		_ = os.RemoveAll(folder)
+		_ = os.RemoveAll(directory)
 	})
 	return k
 }

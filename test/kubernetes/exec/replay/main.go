@@ -31,11 +31,11 @@ type process struct {
 	Name   string `json:"name"`
 }
 
-const folder = "/replay"
+const directory = "/replay"
 
 func main() {
 	var s state
-	text, err := os.ReadFile(folder + "/state.json")
+	text, err := os.ReadFile(directory + "/state.json")
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
@@ -49,7 +49,7 @@ func main() {
 
 // note adds a line to the recorded requests.
 func note(line string) {
-	calls, err := os.OpenFile(folder+"/calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	calls, err := os.OpenFile(directory+"/calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return
 	}
@@ -147,7 +147,7 @@ func (s *state) answer(args []string) (string, int) {
 			fmt.Fprintf(&b, "%5d %10d     C    40    11     -     - %5d   %s\n", p.GPU, p.PID, p.Memory, filepath.Base(p.Name))
 		}
 	case all == "-q -x":
-		log, err := os.ReadFile(folder + "/full.xml")
+		log, err := os.ReadFile(directory + "/full.xml")
 		if err != nil {
 			return err.Error(), 99
 		}

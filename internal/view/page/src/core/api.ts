@@ -3,11 +3,14 @@
 
 import type { Problem } from "./types";
 
+/** Shown is what the page shows of a problem. */
+type Shown = Omit<Problem, "type" | "instance">;
+
 export const BASE = "api/v1/gpu/";
 
 /** Refused is an answer of the API that is an error. */
 export class Refused extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(readonly problem: Shown) {
     super(problem.detail || problem.title);
   }
 }
@@ -26,7 +29,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
     throw new Away("The collector does not answer.");
   }
   if (answer.ok) return (await answer.json()) as T;
-  const fallback: Problem = { title: answer.statusText, status: answer.status, detail: `HTTP status ${answer.status}`, remedy: "" };
+  const fallback: Shown = { title: answer.statusText, status: answer.status, detail: `HTTP status ${answer.status}`, remedy: "" };
   throw new Refused(await answer.json().then((p: Problem) => ({ ...fallback, ...p }), () => fallback));
 }
 

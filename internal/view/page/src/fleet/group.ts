@@ -74,7 +74,7 @@ export function matches(cell: Cell, text: string): boolean {
     .some((v) => v?.toLowerCase().includes(needle));
 }
 
-const namespace = (cell: Cell): string | undefined => {
+const namespace = (cell: Cell): string | null | undefined => {
   const own = cell.tile.namespace;
   if (own) return own;
   const names = new Set(cell.parts.map((p) => p.namespace).filter((n) => n));

@@ -6,11 +6,14 @@ import { query } from "../core/api";
 import { count } from "../core/format";
 import { useResource } from "../core/resource";
 import { replaceParams } from "../core/route";
-import type { List } from "../core/types";
+import type { ProcessList } from "../core/types";
 import { Answer } from "./answer";
 import { type Column, Table } from "./table";
 
 const PAGE = 50;
+
+/** List is a page of one of the API's lists. */
+type List<T> = Omit<ProcessList, "items"> & { items: T[] };
 
 interface Props<T> {
   route: string; // of the API

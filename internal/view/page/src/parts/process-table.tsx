@@ -3,11 +3,11 @@
 
 import { bytes, clock, percent, place, text } from "../core/format";
 import { gpuLink, link, nodeLink } from "../core/route";
-import type { Process, User } from "../core/types";
+import type { Container, Process } from "../core/types";
 import { type Column, Table } from "./table";
 
 /** owner returns who a process or a container belongs to, in one line. */
-export function owner(u: User): string {
+export function owner(u: Container | Process): string {
   const at = u.pod ? (u.container ? `${u.pod} / ${u.container}` : u.pod) : "";
   const job = jobOf(u);
   if (at || job) return [at, job].filter(Boolean).join(" / ");
@@ -15,7 +15,7 @@ export function owner(u: User): string {
 }
 
 /** jobOf names the job of a batch system, with whose it is where that is known; empty for who is none. */
-function jobOf(u: User): string {
+function jobOf(u: Container | Process): string {
   const whose = [u.slurm_user, u.slurm_account].filter(Boolean).join(", ");
   const job = u.slurm_job ?? u.slurm_sluid;
   if (job) return `Slurm job ${job}${whose && ` (${whose})`}`;

@@ -6,14 +6,14 @@ import { useConnection } from "../core/live";
 import { bytes, clock, count, DASH, watts } from "../core/format";
 import { useResource } from "../core/resource";
 import { link } from "../core/route";
-import type { Finding, List, Summary } from "../core/types";
+import type { FindingList, Summary, SummaryList } from "../core/types";
 import { Icon } from "./icon";
 import { Meter } from "./meter";
 
 /** Totals is the state of everything in one line, and whether it is recent. */
 export function Totals() {
-  const summary = useResource<List<Summary>>("summary");
-  const findings = useResource<List<Finding>>("problems?limit=1");
+  const summary = useResource<SummaryList>("summary");
+  const findings = useResource<FindingList>("problems?limit=1");
   const s = summary.data?.items[0];
   const problems = findings.data?.total;
   return (

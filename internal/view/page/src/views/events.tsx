@@ -3,7 +3,7 @@
 
 import { clock, place, text } from "../core/format";
 import { gpuLink, nodeLink } from "../core/route";
-import type { GPUEvent } from "../core/types";
+import type { Event as GPUEvent } from "../core/types";
 import { Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";

@@ -4,7 +4,7 @@
 import { clock, count, DASH, duration, hertz, joules, percent, place, text, watts, words } from "../core/format";
 import { useResource } from "../core/resource";
 import { gpuLink, link, nodeLink } from "../core/route";
-import type { GPU, GPUEvent, GPUMetrics, List, Numbers } from "../core/types";
+import type { EventList, GPU, GPUMetrics } from "../core/types";
 import { byDesign } from "../core/state";
 import { Answer } from "../parts/answer";
 import { Facts, Panel } from "../parts/facts";
@@ -102,7 +102,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
   );
 }
 
-function entries(of: Numbers, write: (v: number) => string, prefix = ""): [string, string][] {
+function entries(of: Record<string, number>, write: (v: number) => string, prefix = ""): [string, string][] {
   return Object.entries(of).sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true })).map(([k, v]) => [prefix + words(k), write(v)]);
 }
 
@@ -152,7 +152,7 @@ function Partitions({ parts }: { parts: GPU[] }) {
 
 function Events({ g }: { g: GPU }) {
   const q = new URLSearchParams({ gpu: g.id, node: g.node, cluster: g.cluster ?? "-", limit: "20" });
-  const events = useResource<List<GPUEvent>>(`events?${q}`);
+  const events = useResource<EventList>(`events?${q}`);
   return (
     <section>
       <h2>Events</h2>

@@ -4,7 +4,7 @@
 import { clock, count, duration, place, text, words } from "../core/format";
 import { useResource } from "../core/resource";
 import { gpuLink, link } from "../core/route";
-import type { GPU, List, Node, Process, Source } from "../core/types";
+import type { GPU, Node, ProcessList, Source } from "../core/types";
 import { Answer } from "../parts/answer";
 import { Facts, Panel } from "../parts/facts";
 import { memoryText, temperatureText, powerText } from "../parts/gpu-text";
@@ -107,7 +107,7 @@ function Unreadable({ sources }: { sources: Source[] }) {
 
 function NodeProcesses({ about }: { about: { cluster: string; node: string } }) {
   const q = new URLSearchParams({ ...about, sort: "-memory_bytes", limit: "50" });
-  const processes = useResource<List<Process>>(`processes?${q}`);
+  const processes = useResource<ProcessList>(`processes?${q}`);
   return (
     <section>
       <h2>Processes</h2>
