@@ -124,11 +124,11 @@ func points(metrics pmetric.Metrics) map[string]float64 {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, m := range sm.Metrics().All() {
-				kind := "gauge"
+				var kind string
 				var points pmetric.NumberDataPointSlice
 				switch {
 				case m.Type() == pmetric.MetricTypeGauge:
-					points = m.Gauge().DataPoints()
+					kind, points = "gauge", m.Gauge().DataPoints()
 				case m.Sum().IsMonotonic():
 					kind, points = "counter", m.Sum().DataPoints()
 				default:

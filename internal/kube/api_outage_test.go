@@ -225,7 +225,7 @@ func TestHalfAList(t *testing.T) {
 	defer client.CloseIdleConnections()
 	typed, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: server.URL, QPS: -1}, client)
 	require.NoError(t, err)
-	v, err := NewView(&Clients{Kubernetes: &listing{typed}}, ViewOptions{})
+	v, err := NewView(&Clients{Kubernetes: typed}, ViewOptions{})
 	require.NoError(t, err)
 	v.Start()
 	defer v.Stop()

@@ -61,7 +61,8 @@ func Paged[L runtime.Object](
 	}}, example, 0, indexers)
 }
 
-// paged lists before it watches; see listing in rest.go.
+// paged lists before it watches instead of streaming the first list. While an API server cannot be reached, client-go's stream reports no
+// error, and stopping it waits for its back-off, up to a minute.
 type paged struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported is called by client-go.

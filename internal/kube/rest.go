@@ -175,18 +175,5 @@ func NewClients(config *rest.Config) (*Clients, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
-	return &Clients{Kubernetes: &listing{kubernetesClient}, Metadata: metadataClient, Dynamic: &listingDynamic{dynamicClient}}, nil
+	return &Clients{Kubernetes: kubernetesClient, Metadata: metadataClient, Dynamic: dynamicClient}, nil
 }
-
-// Informers of these clients list before they watch instead of streaming the first list. While an API server cannot be reached,
-// client-go's stream reports no error, and stopping it waits for its back-off, up to a minute. Long lists are Paged.
-type (
-	listing        struct{ *kubernetes.Clientset }
-	listingDynamic struct{ dynamic.Interface }
-)
-
-// IsWatchListSemanticsUnSupported is called by client-go.
-func (*listing) IsWatchListSemanticsUnSupported() bool { return true }
-
-// IsWatchListSemanticsUnSupported is called by client-go.
-func (*listingDynamic) IsWatchListSemanticsUnSupported() bool { return true }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -65,9 +64,9 @@ func (s *Slices) informerOf(mapping *meta.RESTMapping) (*Informer, error) {
 		}
 		return nil, nil
 	}}
-	shared := dynamicinformer.NewFilteredDynamicInformer(s.client, mapping.Resource, metav1.NamespaceAll, 0, indexers,
+	shared := Paged(s.client.Resource(mapping.Resource), &unstructured.Unstructured{}, indexers,
 		func(list *metav1.ListOptions) { list.FieldSelector = "spec.nodeName=" + s.node })
-	return NewInformer(shared.Informer(), "resourceslices of node "+s.node, func(object any) (any, error) {
+	return NewInformer(shared, "resourceslices of node "+s.node, func(object any) (any, error) {
 		if slice, ok := object.(*unstructured.Unstructured); ok {
 			return storeSlice(slice), nil
 		}

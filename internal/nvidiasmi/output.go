@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvidiasmi/parse"
 )
@@ -92,15 +93,20 @@ func (o *output) explain(cut bool) {
 	}
 }
 
+// resultOf returns the result of the command with a purpose, or nil. A command that could not be run becomes a problem.
+func (o *output) resultOf(r results, p purpose, call string, kind gpu.ProblemKind, what string) *command.Result {
+	result, asked := r.of(p)
+	if asked && result == nil {
+		o.problem(kind, "", what, fmt.Errorf("%s: %w", call, r.err))
+	}
+	return result
+}
+
 // readApps reads the table of --query-compute-apps, if it was queried.
 func (o *output) readApps(r results) {
 	const call = "nvidia-smi --query-compute-apps"
-	result, asked := r.of(forApps)
-	if !asked {
-		return
-	}
+	result := o.resultOf(r, forApps, call, gpu.ProblemProcesses, "processes")
 	if result == nil {
-		o.problem(gpu.ProblemProcesses, "", "processes", fmt.Errorf("%s: %w", call, r.err))
 		return
 	}
 	lines, whole := result.Lines()

@@ -31,12 +31,8 @@ func (p *pmon) due(driver string, now time.Time) bool {
 // read takes the output of pmon, if it was queried.
 func (p *pmon) read(r results, out *output, now time.Time) {
 	const call = "nvidia-smi pmon"
-	result, asked := r.of(forPmon)
-	if !asked {
-		return
-	}
+	result := out.resultOf(r, forPmon, call, gpu.ProblemQuantity, "process utilization")
 	if result == nil {
-		out.problem(gpu.ProblemQuantity, "", "process utilization", fmt.Errorf("%s: %w", call, r.err))
 		return
 	}
 	lines, whole := result.Lines()

@@ -21,12 +21,8 @@ type remappedRows struct {
 // read completes the GPUs from the output, if it was queried. driver is the version of the last listing.
 func (m *remappedRows) read(r results, out *output, driver string) {
 	const call = "nvidia-smi --query-remapped-rows"
-	result, asked := r.of(forRows)
-	if !asked {
-		return
-	}
+	result := out.resultOf(r, forRows, call, gpu.ProblemQuantity, "remapped rows")
 	if result == nil {
-		out.problem(gpu.ProblemQuantity, "", "remapped rows", fmt.Errorf("%s: %w", call, r.err))
 		return
 	}
 	lines, whole := result.Lines()

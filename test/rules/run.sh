@@ -18,6 +18,7 @@ fi
 copies=$(mktemp -d)
 trap 'rm -rf "$copies"' EXIT
 for file in *.test.yaml; do
+	grep -qE "otelcol_|:(8888|9400)" "$file" || continue # nothing in it has another name
 	sed -E "s/otelcol_gpu_read_age\b/&_seconds/g; s/otelcol_gpu_read_success\b/&_ratio/g; s/otelcol_gpu_(events_dropped|kubernetes_dropped|kubernetes_refused)\b/&_total/g; s/:(8888|9400)\b//g; s/otelcol_(exporter|processor)_\w+_(metric_points|log_records)\b/&_total/g; s|\.\./\.\./deploy|$PWD/../../deploy|" \
 		"$file" >"$copies/$file"
 done

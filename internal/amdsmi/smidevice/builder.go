@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/amdsmi/smitext"
+	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/command"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -21,10 +22,14 @@ type Builder struct {
 	Node   gpu.Node // of this read
 	Energy EnergyCounters
 
-	tool  command.Tool
-	known KnownGPUs
-	retry Retry
+	tool   command.Tool
+	known  KnownGPUs
+	reason error // why the last start found nothing; nil if it found something
+	retry  backoff.Backoff
 }
+
+// retryPolicy spaces out the starts of a tool that finds nothing: a Python program costs too much to run at every interval for that.
+var retryPolicy = backoff.Policy{First: time.Minute, Max: 5 * time.Minute, Free: 1}
 
 // NewBuilder returns the Builder of a source that has read nothing.
 func NewBuilder(tool command.Tool) Builder {
@@ -37,11 +42,11 @@ func (b *Builder) Begin(now time.Time) *gpu.Node {
 	if b.retry.Due(now) {
 		return nil
 	}
-	return b.noGPUs(b.retry.Reason, b.retry.Absent)
+	return b.noGPUs(b.reason)
 }
 
 // Found ends the pauses after starts that found nothing.
-func (b *Builder) Found() { b.retry = Retry{} }
+func (b *Builder) Found() { b.reason, b.retry = nil, backoff.Backoff{} }
 
 // Problem adds a problem to the node.
 func (b *Builder) Problem(kind gpu.ProblemKind, what string, err error) {
@@ -88,22 +93,27 @@ func (b *Builder) NotListed(err error) (*gpu.Node, error) {
 // NoDevices returns the node of the known GPUs if the tool ended without a device. The tool is started less often if no driver, no GPU or no
 // permission is the reason.
 func (b *Builder) NoDevices(err error) (*gpu.Node, error) {
-	absent := errors.Is(err, smitext.ErrNoDriver) || errors.Is(err, smitext.ErrNoDevice)
-	if !absent && !errors.Is(err, smitext.ErrAccess) {
+	if !absent(err) && !errors.Is(err, smitext.ErrAccess) {
 		return b.NotListed(err)
 	}
-	b.retry.Failed(b.Node.Time, err, absent)
-	return b.noGPUs(err, absent), nil
+	b.reason = err
+	b.retry.Failed(b.Node.Time, retryPolicy)
+	return b.noGPUs(err), nil
 }
 
 // Resting reports whether the last start found nothing, and later ones are spaced out.
-func (b *Builder) Resting() bool { return b.retry.Reason != nil }
+func (b *Builder) Resting() bool { return b.reason != nil }
+
+// absent reports whether the driver or its GPUs are known not to be there.
+func absent(reason error) bool {
+	return errors.Is(reason, smitext.ErrNoDriver) || errors.Is(reason, smitext.ErrNoDevice)
+}
 
 // noGPUs returns a node in which no GPU is readable.
-func (b *Builder) noGPUs(reason error, absent bool) *gpu.Node {
+func (b *Builder) noGPUs(reason error) *gpu.Node {
 	b.Problem(gpu.ProblemSource, string(b.tool), reason)
 	b.Energy.Missed(b.Node.Time)
-	return b.known.NoDevices(&b.Node, reason, absent)
+	return b.known.NoDevices(&b.Node, reason, absent(reason))
 }
 
 // SortProcesses sorts processes by PID and device.

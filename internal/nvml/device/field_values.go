@@ -73,7 +73,7 @@ func (s *fieldValues) begin(renewed bool) {
 		f := &s.fields[i]
 		f.retry.Begin()
 		f.asked = false
-		f.ok = f.ok && f.constant && !(f.seldom && renewed)
+		f.ok = f.ok && f.constant && (!f.seldom || !renewed)
 	}
 }
 
