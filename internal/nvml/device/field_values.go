@@ -34,9 +34,6 @@ type fieldValue struct {
 	value library.Value
 }
 
-// fieldKey identifies the problem of a field.
-type fieldKey int
-
 // fieldValues is what one call of nvmlDeviceGetFieldValues reads of a device. Which candidates a device supports is found out once.
 type fieldValues struct {
 	calls  *library.Calls
@@ -63,7 +60,7 @@ func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValue
 			f.candidates = append(slices.Clone(f.candidates), q.of575[0])
 		}
 		if q.retires {
-			f.unless = int(fieldRemappedCorrected)
+			f.unless = int(rowRemappedCorrected)
 		}
 		s.fields[i] = f
 	}
@@ -99,7 +96,7 @@ func (s *fieldValues) useful(f *fieldValue) bool {
 // dropRows disables the remapped-row fields.
 func (s *fieldValues) dropRows() {
 	s.noRows = true
-	for f := fieldRemappedCorrected; f <= fieldRemappedFailure; f++ {
+	for f := rowRemappedCorrected; f <= rowRemappedFailure; f++ {
 		s.fields[f].refused = true
 	}
 }
@@ -117,15 +114,15 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 		return
 	}
 	f.asked = true
-	if s.calls.Note(fieldKey(i), f.what, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
+	if s.calls.Note(row(i), f.what, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
 		f.value, f.ok = library.Decode(kind, raw)
 		if f.used == f.ambiguous.candidate && f.used > 0 {
 			f.ok = f.ok && f.ambiguous.isTime(kind, f.value)
 		}
-		switch field(i) {
-		case fieldNVLinkTransmitted, fieldNVLinkReceived:
+		switch row(i) {
+		case rowNVLinkTransmitted, rowNVLinkReceived:
 			f.zero = f.distrusted || f.ok && f.value.Unsigned == 0
-		case fieldPCIeTransmitted, fieldPCIeReceived:
+		case rowPCIeTransmitted, rowPCIeReceived:
 			f.refused = kind == library.TypeUnsignedInt // a busy link fills 32 bits several times a second
 		}
 	}
@@ -136,7 +133,7 @@ var getFieldValues = library.NewFunction("fields", "nvmlDeviceGetFieldValues")
 // addLinks adds the fields of each link that are needed once the number of links is known. It adds bytes and errors if single links are
 // wanted, or if the device lacks a total. A GPU with 18 links has 180 of these.
 func (s *fieldValues) addLinks() {
-	n, ok := s.get(fieldLinkCount)
+	n, ok := s.get(rowLinkCount)
 	if !ok || n.Unsigned == 0 {
 		return
 	}
@@ -176,7 +173,7 @@ func (s *fieldValues) lacksTotal() bool {
 
 // totalOr returns a total, which was read as n, or the sum over the links if the device has no total. Some drivers leave a total at 0 while
 // the links count: the sum replaces it then, and goes on doing so, because a total that starts to count later is smaller.
-func (s *fieldValues) totalOr(total field, n int64, ok bool, links func() (int64, bool)) (int64, bool) {
+func (s *fieldValues) totalOr(total row, n int64, ok bool, links func() (int64, bool)) (int64, bool) {
 	f := &s.fields[total]
 	switch {
 	case f.distrusted:
@@ -194,12 +191,12 @@ func (s *fieldValues) totalOr(total field, n int64, ok bool, links func() (int64
 }
 
 // get returns the value of a field in this read.
-func (s *fieldValues) get(f field) (library.Value, bool) {
+func (s *fieldValues) get(f row) (library.Value, bool) {
 	return s.fields[f].value, s.fields[f].ok
 }
 
 // count is get for a count.
-func (s *fieldValues) count(f field) (int64, bool) {
+func (s *fieldValues) count(f row) (int64, bool) {
 	if !s.fields[f].ok {
 		return 0, false
 	}
@@ -207,7 +204,7 @@ func (s *fieldValues) count(f field) (int64, bool) {
 }
 
 // lacks reports whether the device is known not to have a field, so that another way of reading it is worth a call.
-func (s *fieldValues) lacks(f field) bool {
+func (s *fieldValues) lacks(f row) bool {
 	return s.fields[f].refused || !s.calls.Supported(getFieldValues)
 }
 
@@ -239,4 +236,30 @@ func (s *fieldValues) sum(f linkField) (sum int64, ok bool) {
 		sum, ok = sum+n, true
 	}
 	return sum, ok
+}
+
+// maxFieldRequests bounds the calls of a read: one, and more only while quantities turn out to be in other fields.
+const maxFieldRequests = 8
+
+// readFieldValues asks for all fields in one call.
+func readFieldValues(dev *device, _ *gpu.Device) {
+	for range maxFieldRequests {
+		fields := dev.fields.request()
+		if len(fields) == 0 || !dev.Can(getFieldValues) {
+			return
+		}
+		request := make([]library.FieldValue, len(fields))
+		for n, i := range fields {
+			id := dev.fields.id(i)
+			request[n].FieldId, request[n].ScopeId = id.id, id.scope
+		}
+		if !dev.OKUncounted(getFieldValues, library.Code(dev.handle.GetFieldValues(request))) {
+			return
+		}
+		for n := range request {
+			v := &request[n]
+			dev.fields.set(fields[n], library.Code(v.NvmlReturn), v.ValueType, v.Value)
+		}
+		dev.fields.addLinks()
+	}
 }

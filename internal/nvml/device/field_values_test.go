@@ -30,8 +30,8 @@ func TestSumOverLinks(t *testing.T) {
 		"none has it":           {[]fieldValue{{refused: true}, {refused: true}}, 0, false},
 		"no links":              {nil, 0, false},
 	} {
-		s := fieldValues{links: len(tt.links), fields: append(make([]fieldValue, numFields), tt.links...)}
-		s.firstLink[linkCRC] = int(numFields)
+		s := fieldValues{links: len(tt.links), fields: append(make([]fieldValue, numRows), tt.links...)}
+		s.firstLink[linkCRC] = int(numRows)
 		total, known := s.sum(linkCRC)
 		assert.Equal(t, tt.known, known, name)
 		assert.Equal(t, tt.total, total, name)

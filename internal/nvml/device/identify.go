@@ -155,3 +155,55 @@ func (i *identification) run(dev *device, into *Identity) (changed bool) {
 	}
 	return changed
 }
+
+// identify asks what the GPU is. What is not known immediately is as it was.
+func (g *GPU) identify(index int, driver string) library.Code {
+	identity := Identity{ID: g.uuid, Index: gpu.Some(index)}
+	if before := g.identity.Load(); before != nil {
+		identity = *before
+	}
+	identity.Info.DriverVersion = driver
+	g.Begin()
+	g.identification.restart()
+	if driver != "" {
+		delete(g.identification.open, library.DriverVersion)
+	}
+	g.ask(&identity)
+	if g.Fatal == library.OK {
+		g.setIdentity(&identity)
+		g.fields = newFieldValues(&g.Calls, g.cfg.Want, identity.Info.DriverVersion)
+	}
+	return g.Fatal
+}
+
+// identifyFurther asks again what is not known of the GPU.
+func (g *GPU) identifyFurther() {
+	if len(g.identification.open) == 0 {
+		return
+	}
+	if identity := *g.identity.Load(); g.ask(&identity) {
+		g.setIdentity(&identity)
+	}
+}
+
+func (g *GPU) ask(identity *Identity) (changed bool) {
+	changed = g.identification.run(&g.device, identity)
+	if identity.Info.PCIAddress != "" && !identity.Info.NUMANode.Known() {
+		identity.Info.NUMANode = g.cfg.NUMANode(identity.Info.PCIAddress)
+	}
+	return changed
+}
+
+// rememberFabric keeps the place in the fabric for reads that do not learn it.
+func (g *GPU) rememberFabric(read *gpu.Info) {
+	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
+		identity := *was
+		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
+		g.setIdentity(&identity)
+	}
+}
+
+func (g *GPU) setIdentity(identity *Identity) {
+	g.identity.Store(identity)
+	g.partitions.inherit(identity)
+}

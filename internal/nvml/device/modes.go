@@ -10,53 +10,43 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
-// modes are those that one function reads. A constant one does not change while the driver stays.
-var modes = [...]struct {
-	mode     gpu.ModeName
-	function *library.Function
-	call     valueCall
-	words    []string
-	constant bool
-}{
+// modeRows are what the GPU is set to. Those that do not change while the driver stays are constant.
+var modeRows = []quantity{
 	{
-		gpu.ModePersistence, library.NewFunction("persistence mode", "nvmlDeviceGetPersistenceMode"),
-		number(library.Device.GetPersistenceMode), enableStates[:], false,
+		group: gpu.GroupModes, what: "persistence mode",
+		symbol: "nvmlDeviceGetPersistenceMode", call: number(library.Device.GetPersistenceMode), set: modeWord(gpu.ModePersistence, enableStates[:]),
 	},
 	{
-		gpu.ModeCompute, library.NewFunction("compute mode", "nvmlDeviceGetComputeMode"),
-		number(library.Device.GetComputeMode), computeModes[:], false,
+		group: gpu.GroupModes, what: "compute mode",
+		symbol: "nvmlDeviceGetComputeMode", call: number(library.Device.GetComputeMode), set: modeWord(gpu.ModeCompute, computeModes[:]),
 	},
-	{gpu.ModeVirtualization, virtualizationMode, number(library.Device.GetVirtualizationMode), virtualizationModes[:], true},
 	{
-		gpu.ModeGSP, library.NewFunction("GSP mode", "nvmlDeviceGetGspFirmwareMode"),
-		func(h library.Device) (library.Value, bool, library.Return) {
-			on, _, ret := h.GetGspFirmwareMode()
-			if on {
-				return library.Value{Unsigned: 1}, true, ret
-			}
-			return library.Value{}, true, ret
-		}, enableStates[:], true,
+		group: gpu.GroupModes, what: "GSP mode", constant: true,
+		symbol: "nvmlDeviceGetGspFirmwareMode", call: gspMode, set: modeWord(gpu.ModeGSP, enableStates[:]),
 	},
 }
 
-var virtualizationMode = library.NewFunction("virtualization mode", "nvmlDeviceGetVirtualizationMode")
-
-// readModes reads what the GPU is set to.
-func readModes(dev *device, d *gpu.Device) {
-	for i := range modes {
-		m := &modes[i]
-		v, ok := dev.constants[m.function]
-		if !ok {
-			v, ok = dev.value(m.function, m.call)
-		}
-		if ok && m.constant {
-			dev.constants[m.function] = v
-		}
+// modeWord returns the function that sets a mode to the word for a value.
+func modeWord(name gpu.ModeName, words []string) setter {
+	return func(d *gpu.Device, v library.Value, ok bool) bool {
 		if ok {
-			d.Modes[m.mode].Value = word(m.words, int64(min(v.Unsigned, maxMode)))
+			d.Modes[name].Value = word(words, int64(min(v.Unsigned, maxMode)))
 		}
+		return ok
 	}
-	if current, ok := dev.fields.count(fieldECCMode); ok {
+}
+
+func gspMode(h library.Device) (v library.Value, ok bool, ret library.Return) {
+	on, _, ret := h.GetGspFirmwareMode()
+	if on {
+		v.Unsigned = 1
+	}
+	return v, true, ret
+}
+
+// readResetModes reads the modes that change at a reset.
+func readResetModes(dev *device, d *gpu.Device) {
+	if current, ok := dev.fields.count(rowECCMode); ok {
 		d.Modes[gpu.ModeECC].Value = word(enableStates[:], current)
 	}
 	if dev.migModes.known {
@@ -66,8 +56,8 @@ func readModes(dev *device, d *gpu.Device) {
 
 // readPendingModes reads whether the modes that change at a reset are set to something else from then on.
 func readPendingModes(dev *device, d *gpu.Device) {
-	current, ok := dev.fields.count(fieldECCMode)
-	if pending, known := dev.fields.count(fieldECCPending); ok && known {
+	current, ok := dev.fields.count(rowECCMode)
+	if pending, known := dev.fields.count(rowECCPending); ok && known {
 		d.Modes[gpu.ModeECC].Pending = gpu.Some(current != pending)
 	}
 	if m := dev.migModes; m.known {
@@ -82,4 +72,29 @@ const maxMode = 1 << 16
 type migModes struct {
 	current, pending int
 	known            bool
+}
+
+// licensableFeatures has only the version whose structure the binding has.
+var licensableFeatures = library.NewFunction("vGPU licence", "nvmlDeviceGetGridLicensableFeatures_v4")
+
+// readVGPULicense reads whether a virtual GPU has its licence. For other GPUs it only checks that they are not virtual.
+func readVGPULicense(dev *device, d *gpu.Device) {
+	mode, ok := dev.quantity(rowVirtualization)
+	if !ok {
+		return
+	}
+	dev.constants[quantityRows[rowVirtualization].function] = mode
+	if word(virtualizationModes[:], int64(min(mode.Unsigned, maxMode))) != "vgpu" || !dev.Can(licensableFeatures) {
+		return
+	}
+	all, ret := dev.handle.GetGridLicensableFeatures()
+	if !dev.OK(licensableFeatures, library.Code(ret)) || all.IsGridLicenseSupported == 0 || all.LicensableFeaturesCount == 0 {
+		return
+	}
+	licensed := false
+	features := all.GridLicensableFeatures[:min(int(all.LicensableFeaturesCount), len(all.GridLicensableFeatures))]
+	for i := range features {
+		licensed = licensed || features[i].FeatureState != 0
+	}
+	d.VGPULicensed = gpu.Some(licensed)
 }

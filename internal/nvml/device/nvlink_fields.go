@@ -55,7 +55,7 @@ type linkSpec struct {
 	rows    [2]uint32
 	instead bool      // of another quantity:
 	of      linkField // useless if this one is supported
-	total   field     // useless if this total is supported and single links are not wanted
+	total   row       // useless if this total is supported and single links are not wanted
 }
 
 // linkErrorGroups are the groups that need the errors for which NVLink 5 has no totals.
@@ -65,16 +65,16 @@ var linkSpecs = newLinkSpecs()
 
 func newLinkSpecs() [numLinkFields]linkSpec {
 	specs := [numLinkFields]linkSpec{
-		linkTransmittedKiB: {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX}, total: fieldNVLinkTransmitted},
-		linkReceivedKiB:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX}, total: fieldNVLinkReceived},
+		linkTransmittedKiB: {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX}, total: rowNVLinkTransmitted},
+		linkReceivedKiB:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX}, total: rowNVLinkReceived},
 		linkTransmitted:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_BYTES}, instead: true, of: linkTransmittedKiB},
 		linkReceived:       {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_BYTES}, instead: true, of: linkReceivedKiB},
-		linkCRC:            {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_CRC}, total: fieldNVLinkCRCFlit},
+		linkCRC:            {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_CRC}, total: rowNVLinkCRCFlit},
 		linkCRCFlit:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6}, instead: true, of: linkCRC},
 		linkCRCData:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6}, instead: true, of: linkCRC},
-		linkReplay:         {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_REPLAY}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6}, total: fieldNVLinkReplay},
-		linkRecovery:       {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_RECOVERY, gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6}, total: fieldNVLinkRecovery},
-		linkECC:            {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6}, total: fieldNVLinkECC},
+		linkReplay:         {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_REPLAY}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6}, total: rowNVLinkReplay},
+		linkRecovery:       {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_RECOVERY, gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6}, total: rowNVLinkRecovery},
+		linkECC:            {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6}, total: rowNVLinkECC},
 
 		linkMalformedPackets:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS}},
 		linkBufferOverruns:       {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS}},
@@ -104,8 +104,8 @@ func (s *linkSpec) candidates(link int) []fieldID {
 	for _, id := range s.scoped {
 		ids = append(ids, fieldID{id, uint32(link)})
 	}
-	if row := link / 6; s.rows[0] != 0 && row < len(s.rows) {
-		ids = append(ids, fieldID{s.rows[row] + uint32(link%6), uint32(link)})
+	if half := link / 6; s.rows[0] != 0 && half < len(s.rows) {
+		ids = append(ids, fieldID{s.rows[half] + uint32(link%6), uint32(link)})
 	}
 	return ids
 }

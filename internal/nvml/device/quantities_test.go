@@ -84,7 +84,7 @@ func TestQuantityRows(t *testing.T) {
 		assert.NotZero(t, q.group, "row %d, %s", i, q.what)
 		assert.True(t, len(q.fields) > 0 || q.symbol != "", "%s: no field and no function reads it", q.what)
 		assert.Equal(t, q.symbol != "", q.call != nil, "%s: a function has a symbol and a call", q.what)
-		assert.True(t, field(i) < numFields || q.set != nil, "%s: no reader names it, and nothing sets it", q.what)
+		assert.True(t, row(i) < numRows || q.set != nil, "%s: no reader names it, and nothing sets it", q.what)
 		if q.symbol != "" {
 			assert.Regexp(t, `^nvmlDeviceGet\w+$`, q.symbol)
 		}

@@ -31,12 +31,11 @@ const common = gpu.GroupTemperature | gpu.GroupClocks | gpu.GroupUtilization
 func (q *quantities) readings() []reader {
 	return []reader{
 		{gpu.GroupAll, readFieldValues},
-		{gpu.GroupAll, readQuantities},
+		{gpu.GroupAll, readRows(gpu.GroupAll &^ gpu.GroupModes)},
 		{gpu.GroupTemperature | gpu.GroupClocks, dropZerosOfGuests}, // after the quantities
 		{gpu.GroupMemory, readMemory},
 		{gpu.GroupProtectedMemory, readProtectedMemory},
 		{gpu.GroupUtilization, q.utilization.readGeneral},
-		{gpu.GroupTemperatureLimits, readTemperatureLimits},
 		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the quantities
 		{gpu.GroupThrottle, q.throttle.read},
 		{gpu.GroupFans, readFans},
@@ -46,8 +45,7 @@ func (q *quantities) readings() []reader {
 		{gpu.GroupBAR1, readBAR1},
 		{linkGroups, readNVLink},
 		{gpu.GroupFabric, readFabric},
-		{gpu.GroupECC | gpu.GroupECCLifetime, readECC},
-		{gpu.GroupECCMemory | gpu.GroupECCLocations, readECCMemory},
+		{gpu.GroupECCMemory | gpu.GroupECCLocations, readSRAM},
 		{gpu.GroupRemappedRows, readRemappedRows},
 		{gpu.GroupRemappedRows, readRepairs},
 		{gpu.GroupMemoryBanks, readMemoryBanks},
@@ -59,7 +57,8 @@ func (q *quantities) readings() []reader {
 func (q *quantities) states() []reader {
 	return []reader{
 		{gpu.GroupAll, q.infoROM.validate},
-		{gpu.GroupModes, readModes},
+		{gpu.GroupModes, readRows(gpu.GroupModes)},
+		{gpu.GroupModes, readResetModes},
 		{gpu.GroupPendingModes, readPendingModes},
 		{gpu.GroupVGPULicense, readVGPULicense},
 		{gpu.GroupEncoderSessions, readEncoderSessions},

@@ -4,6 +4,8 @@
 package device
 
 import (
+	"time"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
@@ -57,6 +59,9 @@ func hertzLimit(v library.Value, ok bool) gpu.Opt[float64] { return hertz(v, ok 
 // celsius is a temperature or a limit. Some drivers return 255 °C and more instead of a value.
 func celsius(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real, ok, -100, 200) }
 
+// celsiusLimit is an absolute limit. One of 0 °C is none.
+func celsiusLimit(v library.Value, ok bool) gpu.Opt[float64] { return celsius(v, ok && v.Real > 0) }
+
 // memoryCelsius is the memory's temperature. 0 °C and -1 °C are what drivers return of memory without a sensor.
 func memoryCelsius(v library.Value, ok bool) gpu.Opt[float64] {
 	return celsius(v, ok && v.Real != 0 && v.Real != -1)
@@ -103,3 +108,29 @@ func total(v library.Value, ok bool, unit float64) gpu.Counter[float64] {
 	}
 	return gpu.Total(v.Real * unit)
 }
+
+const (
+	// earliestEpoch is the earliest time, in microseconds, that is taken for one since 1970: September 2001. Some drivers count the time
+	// since the machine was booted instead, and as such it would be 31 years.
+	earliestEpoch = 1_000_000_000_000_000
+	// clockTolerance is by how much the driver's time may be ahead of ours without one of them having been set back.
+	clockTolerance = 5 * time.Second
+)
+
+// micros is a time as the driver counts it.
+func micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
+
+// horizon is the latest time by the driver that is plausible when the machine's clock, from which the driver takes it, is at now. What is
+// later was measured before the clock was set back. Times since boot are always earlier.
+func horizon(now time.Time) uint64 { return max(earliestEpoch, micros(now.Add(clockTolerance))) }
+
+// windowStart is the time from which samples are taken if no samples were seen before, in microseconds by the clock that now is of.
+func windowStart(now uint64, window time.Duration) uint64 {
+	if window <= 0 || window > firstWindow {
+		window = firstWindow
+	}
+	return now - min(uint64(window.Microseconds()), now)
+}
+
+// firstWindow is how far back samples of processes are taken at the first read.
+const firstWindow = 10 * time.Second

@@ -1,6 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build linux && cgo
+
 package device
 
 import (

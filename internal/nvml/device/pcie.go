@@ -9,9 +9,61 @@ import (
 	"math"
 	"time"
 
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
+
+var pcieRows = []quantity{
+	{
+		group: gpu.GroupPCIeLink, what: "PCIe generation",
+		symbol: "nvmlDeviceGetCurrPcieLinkGeneration", call: number(library.Device.GetCurrPcieLinkGeneration),
+		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Generation }),
+	},
+	{
+		group: gpu.GroupPCIeLink, what: "PCIe width",
+		symbol: "nvmlDeviceGetCurrPcieLinkWidth", call: number(library.Device.GetCurrPcieLinkWidth),
+		basis: func(d *gpu.Device) gpu.Opt[int64] { return d.PCIe.Generation },
+		set:   to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
+	},
+	{
+		group: gpu.GroupPCIeLink, what: "PCIe generation", constant: true,
+		symbol: "nvmlDeviceGetMaxPcieLinkGeneration", call: number(library.Device.GetMaxPcieLinkGeneration),
+		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.GenerationLimit }),
+	},
+	{
+		group: gpu.GroupPCIeLink, what: "PCIe width", constant: true,
+		symbol: "nvmlDeviceGetMaxPcieLinkWidth", call: number(library.Device.GetMaxPcieLinkWidth),
+		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.WidthLimit }),
+	},
+	{
+		group: gpu.GroupPCIeReplay, what: "PCIe replays",
+		fields: []fieldID{{gonvml.FI_DEV_PCIE_REPLAY_COUNTER, 0}},
+		symbol: "nvmlDeviceGetPcieReplayCounter", call: number(library.Device.GetPcieReplayCounter),
+		set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Replays }),
+	},
+	{
+		group: gpu.GroupPCIeDetail, what: "PCIe replay rollovers",
+		fields: []fieldID{{gonvml.FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER, 0}},
+		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.ReplayRollovers }),
+	},
+	{
+		group: gpu.GroupPCIeDetail, what: "PCIe recoveries",
+		fields: []fieldID{{gonvml.FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER, 0}},
+		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Recoveries }),
+	},
+	{
+		group: gpu.GroupPCIeDetail, what: "PCIe NAKs",
+		fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_NAKS_RECEIVED, 0}},
+		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsReceived }),
+	},
+	{
+		group: gpu.GroupPCIeDetail, what: "PCIe NAKs",
+		fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_NAKS_SENT, 0}},
+		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsTransmitted }),
+	},
+}
 
 var pcieThroughput = library.NewFunction("PCIe throughput", "nvmlDeviceGetPcieThroughput")
 
@@ -36,16 +88,16 @@ func (t *pcieTraffic) restart() {
 // fills several times a second. The number of wraps between two reads is unknown, so they are used only if one of them was seen to
 // have more bits.
 func (t *pcieTraffic) read(dev *device, d *gpu.Device) {
-	sent, haveSent := dev.fields.get(fieldPCIeTransmitted)
-	received, haveReceived := dev.fields.get(fieldPCIeReceived)
+	sent, haveSent := dev.fields.get(rowPCIeTransmitted)
+	received, haveReceived := dev.fields.get(rowPCIeReceived)
 	t.wide = t.wide || haveSent && sent.Unsigned > math.MaxUint32 || haveReceived && received.Unsigned > math.MaxUint32
 	if t.since.IsZero() {
 		switch {
 		case t.wide:
-			d.PCIe.Transmitted = count(dev.fields.count(fieldPCIeTransmitted))
-			d.PCIe.Received = count(dev.fields.count(fieldPCIeReceived))
+			d.PCIe.Transmitted = count(dev.fields.count(rowPCIeTransmitted))
+			d.PCIe.Received = count(dev.fields.count(rowPCIeReceived))
 			return
-		case haveSent && haveReceived, dev.fields.lacks(fieldPCIeTransmitted) && dev.fields.lacks(fieldPCIeReceived):
+		case haveSent && haveReceived, dev.fields.lacks(rowPCIeTransmitted) && dev.fields.lacks(rowPCIeReceived):
 		default:
 			return // they could not be read this time
 		}

@@ -1,0 +1,99 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux && cgo
+
+package device
+
+import (
+	gonvml "github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/nvml/library"
+)
+
+var temperatureRows = []quantity{
+	{
+		group: gpu.GroupTemperature, what: "temperature",
+		symbol: "nvmlDeviceGetTemperature", call: numberOf(library.Device.GetTemperature, library.TemperatureGPU),
+		set: to(signedCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorGPU] }),
+	},
+	{
+		group: gpu.GroupTemperatureLimits, what: "temperature margin",
+		symbol: "nvmlDeviceGetMarginTemperature", call: temperatureMargin,
+		set: to(celsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureMargin[gpu.LimitDegraded] }),
+	},
+	{
+		group: gpu.GroupTemperature, what: "memory temperature",
+		fields: []fieldID{{gonvml.FI_DEV_MEMORY_TEMP, 0}},
+		set:    to(memoryCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorMemory] }),
+	},
+	// The limits do not change. Boards without a limit answer 0.
+	{
+		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdSlowdown),
+		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }),
+	},
+	{
+		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdShutdown),
+		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }),
+	},
+	{
+		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdGPUMax),
+		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }),
+	},
+	{
+		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdMemoryMax),
+		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }),
+	},
+}
+
+// temperatureMargin reads how many degrees are left until the GPU slows down. Newer boards report it instead of absolute limits; the one is
+// never computed from the other.
+func temperatureMargin(h library.Device) (library.Value, bool, library.Return) {
+	m, ret := h.GetMarginTemperature()
+	return library.Value{Real: float64(m.MarginTemperature)}, true, ret
+}
+
+// threshold reads an absolute limit in degrees Celsius.
+func threshold(kind library.Threshold) valueCall {
+	return func(h library.Device) (library.Value, bool, library.Return) {
+		degrees, ret := h.GetTemperatureThreshold(kind)
+		return library.Value{Real: float64(degrees)}, true, ret
+	}
+}
+
+// readShutdownMargin sets how many degrees are left until the GPU shuts down. The driver slows the GPU down at a margin of 0. The GPU shuts
+// down when the margin has fallen to the field's point. For the memory the driver has such a point (field 195) and no margin.
+func readShutdownMargin(dev *device, d *gpu.Device) {
+	margin, known := d.TemperatureMargin[gpu.LimitDegraded].Get()
+	if point, ok := celsius(dev.fields.get(rowShutdownTLimit)).Get(); ok && known {
+		d.TemperatureMargin[gpu.LimitCritical] = gpu.Some(margin - point)
+	}
+}
+
+var memoryClock = library.NewFunction("clocks", "nvmlDeviceGetClockInfo")
+
+// dropZerosOfGuests removes a temperature and clocks of 0 of a virtual GPU: in a guest (GRID P4-1Q) the driver returns 0 of what only the host
+// may see. Such a GPU is recognised by its memory clock, which is never 0 on a GPU that answers.
+func dropZerosOfGuests(dev *device, d *gpu.Device) {
+	zero := gpu.Some(0.0)
+	temperature, memory := &d.Temperature[gpu.SensorGPU], d.Clocks[gpu.ClockMemory].Speed
+	if *temperature == zero && !dev.cfg.Want.Has(gpu.GroupClocks) {
+		memory = hertz(dev.value(memoryClock, numberOf(library.Device.GetClockInfo, library.ClockMemory)))
+	}
+	if memory != zero {
+		return
+	}
+	if *temperature == zero {
+		*temperature = gpu.Opt[float64]{}
+	}
+	for i := range d.Clocks {
+		if d.Clocks[i].Speed == zero {
+			d.Clocks[i].Speed = gpu.Opt[float64]{}
+		}
+	}
+}
