@@ -17,4 +17,4 @@ done
 sed -i 's|gpureceiver/gpukubernetesexporter/|gpureceiver/exporter/kubernetes/|' exporter/kubernetes/internal/metadatatest/*.go
 (cd tools/diagrams && go run . ../../docs/images)
 (cd tools/versions && go run . ../..)
-(cd tools/pagetypes && go run . ../../internal/view/api/openapi.json ../../internal/view/page/src/core/types.ts)
+(cd tools/pagetypes && go run .) <internal/view/api/openapi.json >internal/view/page/src/core/types.ts

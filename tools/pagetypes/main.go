@@ -4,7 +4,7 @@
 // Command pagetypes writes the TypeScript types of the API's answers, and the columns by which it sorts lists, from its OpenAPI document, for the
 // page: `make generate`.
 //
-//	pagetypes openapi.json types.ts
+//	pagetypes <openapi.json >types.ts
 package main
 
 import (
@@ -31,13 +31,6 @@ type schema struct {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: pagetypes openapi.json types.ts")
-	}
-	text, err := os.ReadFile(os.Args[1])
-	if err != nil {
-		log.Fatal(err)
-	}
 	var document struct {
 		Paths map[string]struct {
 			Get struct {
@@ -53,7 +46,7 @@ func main() {
 			Schemas map[string]schema `json:"schemas"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
+	if err := json.NewDecoder(os.Stdin).Decode(&document); err != nil {
 		log.Fatal(err)
 	}
 	out := &strings.Builder{}
@@ -85,7 +78,7 @@ func main() {
 		}
 	}
 	fmt.Fprintln(out, "}")
-	if err := os.WriteFile(os.Args[2], []byte(out.String()), 0o644); err != nil {
+	if _, err := os.Stdout.WriteString(out.String()); err != nil {
 		log.Fatal(err)
 	}
 }
