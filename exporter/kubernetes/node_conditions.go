@@ -27,7 +27,7 @@ func (c nodeConditions) nodes() dynamic.NamespaceableResourceInterface {
 	return c.client.Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
 }
 
-// get returns the condition of a node as the API server has it; the zero condition if it has none.
+// get returns the condition of a node as the API server has it; the zero condition if the API server does not have it.
 func (c nodeConditions) get(ctx context.Context, node string) (corev1.NodeCondition, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

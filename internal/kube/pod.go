@@ -151,7 +151,7 @@ func bareID(id string) string {
 	return id
 }
 
-// ContainerByID returns the name of the container with an ID; empty if the pod has none.
+// ContainerByID returns the name of the container with an ID; empty if the pod has no such container.
 func (p *Pod) ContainerByID(id string) string {
 	for i := range p.Containers {
 		if p.Containers[i].ID == id && id != "" {
@@ -176,7 +176,7 @@ func (p *Pod) OnlyContainer() *Container {
 	return only
 }
 
-// ContainerID returns the ID of the container with a name; empty if it has none yet.
+// ContainerID returns the ID of the container with a name; empty until the container has one.
 func (p *Pod) ContainerID(name string) string {
 	for i := range p.Containers {
 		if p.Containers[i].Name == name {

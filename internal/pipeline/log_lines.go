@@ -37,7 +37,7 @@ type line struct {
 	fields []zap.Field
 
 	devices []string // empty: the whole node
-	names   []string // hw.name of each of the devices; "" if it has none
+	names   []string // hw.name of each of the devices; "" without a name
 }
 
 // lines collects the lines of one read.

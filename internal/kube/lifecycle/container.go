@@ -76,7 +76,7 @@ func bareID(id string) string {
 	return gpu.BoundedText(id, maxText)
 }
 
-// container returns the container with a name; nil if the pod has none.
+// container returns the container with a name; nil if the pod has no such container.
 func (p *Pod) container(name string) *Container {
 	for i := range p.Containers {
 		if p.Containers[i].Name == name {

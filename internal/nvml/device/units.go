@@ -59,7 +59,7 @@ func hertzLimit(v library.Value, ok bool) gpu.Opt[float64] { return hertz(v, ok 
 // celsius is a temperature or a limit. Some drivers return 255 °C and more instead of a value.
 func celsius(v library.Value, ok bool) gpu.Opt[float64] { return within(v.Real, ok, -100, 200) }
 
-// celsiusLimit is an absolute limit. One of 0 °C is none.
+// celsiusLimit is an absolute limit. 0 °C means that no limit is reported.
 func celsiusLimit(v library.Value, ok bool) gpu.Opt[float64] { return celsius(v, ok && v.Real > 0) }
 
 // memoryCelsius is the memory's temperature. 0 °C and -1 °C are what drivers return of memory without a sensor.
