@@ -55,11 +55,11 @@ type seriesKey struct {
 
 // series is what is known of one series since its last observation.
 type series struct {
-	start pcommon.Timestamp
-	last  float64
-	epoch uint64
-	since time.Time // when counting started; zero if the source does not know
-	seen  time.Time
+	start        pcommon.Timestamp
+	last         float64
+	epoch        uint64
+	since        time.Time // when counting started; zero if the source does not know
+	lastObserved time.Time
 }
 
 // deviceSeries are the series of one device.
@@ -111,14 +111,14 @@ func (s *startTimes) get(d deviceSeries, key seriesKey, total float64, epoch uin
 	}
 	// After the clock was set back, no point may end before it starts, and the start must not move with each read.
 	known.start = min(known.start, now)
-	known.last, known.epoch, known.since, known.seen = total, epoch, since, s.now
+	known.last, known.epoch, known.since, known.lastObserved = total, epoch, since, s.now
 	return known.start
 }
 
 // forgotten reports whether a series was not observed for too long. A series that the previous read observed is not forgotten,
 // however long ago that read was.
 func (s *startTimes) forgotten(known *series) bool {
-	return known.seen.Before(s.previous) && s.now.Sub(known.seen) > forgetAfter
+	return known.lastObserved.Before(s.previous) && s.now.Sub(known.lastObserved) > forgetAfter
 }
 
 // end ends a read. At most once in forgetAfter it drops the series that were not observed for so long. If there are more than
@@ -131,7 +131,7 @@ func (s *startTimes) end() {
 	s.cleaned = s.now
 	for id, d := range s.devices {
 		maps.DeleteFunc(d, func(_ seriesKey, known *series) bool {
-			return s.now.Sub(known.seen) > forgetAfter || tooMany && !known.seen.Equal(s.now)
+			return s.now.Sub(known.lastObserved) > forgetAfter || tooMany && !known.lastObserved.Equal(s.now)
 		})
 		if len(d) == 0 {
 			delete(s.devices, id)
