@@ -32,13 +32,13 @@ type kernelXIDs struct {
 	late       func([]gpu.Event)      // called with what waited for another line in vain
 	executable func(pid int64) string // see Options.Executable
 
-	mu    sync.Mutex
-	gpus  kernelGPUs
-	names lastNames
-	held  heldEvents  // XIDs of the source
-	sent  heldEvents  // XIDs of the log, which passed
-	timer *time.Timer // ends the wait of the oldest that is held
-	ended bool
+	mu         sync.Mutex
+	gpus       kernelGPUs
+	names      lastNames
+	sourceXIDs heldEvents
+	logXIDs    heldEvents  // passed already
+	timer      *time.Timer // ends the wait of the oldest that is held
+	ended      bool
 
 	faults kernelFaults // what the log has in addition to XIDs
 }
@@ -67,7 +67,7 @@ func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.due(now)
+	k.logXIDs.due(now)
 	var pass []gpu.Event
 	for _, e := range events {
 		if e.Type != gpu.EventXID {
@@ -77,10 +77,10 @@ func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 		k.faults.noteXID(&e, now)
 		switch matched := k.match(&e); {
 		case matched:
-		case len(k.held) == maxPaired || k.ended:
+		case len(k.sourceXIDs) == maxPaired || k.ended:
 			pass = append(pass, e)
 		default:
-			k.held = append(k.held, heldEvent{e, now.Add(holdPeriod)})
+			k.sourceXIDs = append(k.sourceXIDs, heldEvent{e, now.Add(holdPeriod)})
 			k.startTimer(now)
 		}
 	}
@@ -94,7 +94,7 @@ func (k *kernelXIDs) open() []gpu.Event {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	events := append(k.held.events(), k.faults.held.events()...)
+	events := append(k.sourceXIDs.events(), k.faults.pending.events()...)
 	for i := range events {
 		events[i].UID = uuid.Must(uuid.NewV7()).String()
 	}
@@ -106,7 +106,7 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.due(now)
+	k.logXIDs.due(now)
 	var pass []gpu.Event
 	for i := range found {
 		if reporter := found[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
@@ -118,14 +118,14 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 		case kernellog.KindXID:
 			e := k.event(host, found)
 			k.faults.noteXID(&e, now)
-			if i := find(k.held, &e); i >= 0 {
-				copied := &k.held[i].event
+			if i := find(k.sourceXIDs, &e); i >= 0 {
+				copied := &k.sourceXIDs[i].event
 				e.DeviceID, e.Parent, e.Name, e.Model = copied.DeviceID, copied.Parent, copied.Name, copied.Model
 				if !takeOne(copied) {
-					k.held = append(k.held[:i], k.held[i+1:]...)
+					k.sourceXIDs = append(k.sourceXIDs[:i], k.sourceXIDs[i+1:]...)
 				}
-			} else if len(k.sent) < maxPaired {
-				k.sent = append(k.sent, heldEvent{e, now.Add(sentPeriod)})
+			} else if len(k.logXIDs) < maxPaired {
+				k.logXIDs = append(k.logXIDs, heldEvent{e, now.Add(sentPeriod)})
 			}
 			pass = append(pass, e)
 		case kernellog.KindPCIeError:
@@ -162,8 +162,8 @@ func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
 
 // startTimer has what is held pass when its wait is over.
 func (k *kernelXIDs) startTimer(now time.Time) {
-	next := k.held.nextEnd()
-	if end := k.faults.held.nextEnd(); next.IsZero() || !end.IsZero() && end.Before(next) {
+	next := k.sourceXIDs.nextEnd()
+	if end := k.faults.pending.nextEnd(); next.IsZero() || !end.IsZero() && end.Before(next) {
 		next = end
 	}
 	if k.timer == nil && !next.IsZero() {
@@ -174,7 +174,7 @@ func (k *kernelXIDs) startTimer(now time.Time) {
 func (k *kernelXIDs) pass() {
 	k.mu.Lock()
 	now := time.Now()
-	events := append(k.held.due(now), k.faults.held.due(now)...)
+	events := append(k.sourceXIDs.due(now), k.faults.pending.due(now)...)
 	k.timer = nil
 	if !k.ended {
 		k.startTimer(now)
@@ -197,7 +197,7 @@ func (k *kernelXIDs) end() []gpu.Event {
 		k.timer.Stop()
 		k.timer = nil
 	}
-	events := append(k.held.events(), k.faults.held.events()...)
-	k.held, k.faults.held = nil, nil
+	events := append(k.sourceXIDs.events(), k.faults.pending.events()...)
+	k.sourceXIDs, k.faults.pending = nil, nil
 	return events
 }
