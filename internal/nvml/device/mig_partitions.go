@@ -37,19 +37,19 @@ type partitions struct {
 
 // enabled reports whether MIG is on, as far as is known. A GPU that has no MIG is asked once, and one whose MIG is off seldom: see keptValues.
 func (p *partitions) enabled(dev *device) bool {
-	if _, off := dev.kept.values[migMode]; off {
+	if _, off := dev.cache.values[migMode]; off {
 		return false
 	}
 	dev.migModes = migModes{}
-	asked := dev.Can(migMode)
-	if asked {
+	callable := dev.Can(migMode)
+	if callable {
 		mode, pending, ret := dev.handle.GetMigMode()
 		code := library.Code(ret)
 		if dev.OK(migMode, code) {
 			dev.migModes = migModes{mode, pending, true}
 			p.modeRead = true
 			if mode != library.MIGEnabled {
-				dev.kept.values[migMode] = keptValue{}
+				dev.cache.values[migMode] = keptValue{}
 			}
 			return mode == library.MIGEnabled
 		}
@@ -57,7 +57,7 @@ func (p *partitions) enabled(dev *device) bool {
 			return false
 		}
 	}
-	if !p.modeRead && (asked || dev.Supported(migMode)) {
+	if !p.modeRead && (callable || dev.Supported(migMode)) {
 		p.modeRead = p.anyInstance(dev)
 		return p.modeRead
 	}
@@ -102,7 +102,7 @@ func (p *partitions) list(dev *device, parent *Identity) (changed bool) {
 		if !dev.Can(library.MIGHandle) {
 			break
 		}
-		if inst := p.at(dev, parent, i); inst != nil && !slices.Contains(found, inst) {
+		if inst := p.find(dev, parent, i); inst != nil && !slices.Contains(found, inst) {
 			found = append(found, inst)
 			changed = changed || !slices.Contains(p.instances, inst)
 		}
@@ -124,8 +124,8 @@ func (p *partitions) list(dev *device, parent *Identity) (changed bool) {
 	return true
 }
 
-// at returns the instance of an index: nil if it does not exist or cannot be read.
-func (p *partitions) at(dev *device, parent *Identity, index int) *instance {
+// find returns the instance of an index: nil if it does not exist or cannot be read.
+func (p *partitions) find(dev *device, parent *Identity, index int) *instance {
 	retry := &p.retries[index]
 	if !retry.Begin() {
 		return nil
