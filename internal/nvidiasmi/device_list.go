@@ -41,12 +41,12 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 		return false
 	}
 	layout, _ := layoutOf(listing)
-	taken := deviceList{layout: layout, read: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
+	result := deviceList{layout: layout, read: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
 	for _, g := range parse.DeviceList(lines) {
-		taken.index[g.UUID] = g.Index
-		taken.mig[g.UUID] = g.MIGDevices
+		result.index[g.UUID] = g.Index
+		result.mig[g.UUID] = g.MIGDevices
 	}
-	if len(taken.index) == 0 && len(listing.GPUs) > 0 {
+	if len(result.index) == 0 && len(listing.GPUs) > 0 {
 		return false
 	}
 	if identities != nil {
@@ -54,10 +54,10 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 		table, _ := parse.QueryGPU(lines, identityColumns())
 		for i := range table.GPUs {
 			d := &table.GPUs[i].Device
-			taken.capabilities[d.ID] = d.Info.ComputeCapability
+			result.capabilities[d.ID] = d.Info.ComputeCapability
 		}
 	}
-	*l = taken
+	*l = result
 	return true
 }
 
@@ -72,8 +72,8 @@ func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []
 	b.add(forList, queryList())
 	b.add(forIdentity, queryIdentity(gpus))
 	res := b.run(ctx, runner)
-	list, _ := res.of(forList)
-	identities, _ := res.of(forIdentity)
+	list, _ := res.find(forList)
+	identities, _ := res.find(forIdentity)
 	if list != nil && l.take(out.listing, list, identities, now) {
 		return
 	}

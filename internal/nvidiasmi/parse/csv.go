@@ -12,7 +12,7 @@ import (
 // table reads rows of --format=csv: cells separated by a comma and a space, without any quoting. The heading names the columns, in the
 // tool's own spelling and with units. Without a heading (noheader) the columns are the queried columns, in that order.
 type table struct {
-	asked    []string
+	columns  []string
 	known    func(name string) bool // reports whether a column has this name
 	freeText []string               // columns whose text may contain commas; a table has one of them at most
 }
@@ -20,7 +20,7 @@ type table struct {
 // read calls row with the columns' names and the cells of each row. It returns whether there was a heading or a row, and how
 // many lines were neither a row nor a message.
 func (t *table) read(data []byte, row func(names []string, cells [][]byte)) (found bool, bad int) {
-	names := t.asked
+	names := t.columns
 	for line := range lines(clean(data)) {
 		if isMessage(line) {
 			continue
@@ -51,8 +51,8 @@ func (t *table) heading(line []byte) (names []string, ok bool) {
 		}
 		if t.known(name) {
 			ok = true
-		} else if len(cells) == len(t.asked) {
-			name = t.asked[i]
+		} else if len(cells) == len(t.columns) {
+			name = t.columns[i]
 		}
 		names = append(names, name)
 	}
