@@ -81,9 +81,9 @@ type attribute struct {
 }
 
 // first returns the first value.
-func (a *attribute) first() gpu.Opt[uint64] { return a.at(0) }
+func (a *attribute) first() gpu.Opt[uint64] { return a.value(0) }
 
-func (a *attribute) at(i int) gpu.Opt[uint64] {
+func (a *attribute) value(i int) gpu.Opt[uint64] {
 	if i >= len(a.values) {
 		return gpu.Opt[uint64]{}
 	}

@@ -66,9 +66,9 @@ type drmRead struct {
 	errs            []error
 }
 
-func (r *drmRead) fail(what string, err error) {
+func (r *drmRead) fail(subject string, err error) {
 	if len(r.errs) < maxProblems {
-		r.errs = append(r.errs, fmt.Errorf("amdgpu: processes: %s: %w", what, err))
+		r.errs = append(r.errs, fmt.Errorf("amdgpu: processes: %s: %w", subject, err))
 	}
 }
 

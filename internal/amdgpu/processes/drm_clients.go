@@ -18,8 +18,8 @@ type clientTimes struct {
 
 // clientTime is how long the engines had worked for a client at some time.
 type clientTime struct {
-	engines [numEngines]uint64 // ns
-	at      time.Time
+	engines  [numEngines]uint64 // ns
+	readTime time.Time
 }
 
 // clientKey is a client: its number is unique on one GPU.
@@ -60,9 +60,9 @@ func (t *clientTimes) take(pid int64, own scan.Owner, c *client) (shares [numEng
 	key := clientKey{own.Address, c.id}
 	before, known := t.before[key]
 	if !known {
-		before.at = t.last
+		before.readTime = t.last
 	}
-	elapsed := t.now.Sub(before.at).Seconds()
+	elapsed := t.now.Sub(before.readTime).Seconds()
 	timed = t.before != nil && elapsed > 0 && (known || !t.left[pid])
 	if _, counted = t.after[key]; counted {
 		return shares, timed, true
