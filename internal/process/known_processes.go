@@ -59,14 +59,14 @@ func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) 
 				p = changed
 				k.processes[pid] = p
 			}
-			p.seen = now
+			p.lastRead = now
 			k.keepStat(p, f.file)
 			found[pid] = p
 			return true
 		})
 	for _, pid := range left {
 		if p := k.processes[pid]; p != nil {
-			p.seen = now
+			p.lastRead = now
 			found[pid] = p
 		}
 	}
@@ -109,7 +109,7 @@ func (k *knownProcesses) closeStat(p *process) {
 func (k *knownProcesses) forget(now time.Time) {
 	tooMany := len(k.processes) > maxProcesses
 	maps.DeleteFunc(k.processes, func(_ int64, p *process) bool {
-		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
+		drop := now.Sub(p.lastRead) > keepFor || tooMany && !p.lastRead.Equal(now)
 		if drop {
 			k.closeStat(p)
 		}
