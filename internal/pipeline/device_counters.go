@@ -111,7 +111,7 @@ func (c *deviceTotals) check(d *gpu.Device) {
 	for i := range d.XIDs {
 		checkCount(c, totalKey{quantity: quantityXIDs, a: int(d.XIDs[i].XID)}, &d.XIDs[i].Count)
 	}
-	maps.DeleteFunc(c.totals, func(_ totalKey, known *checked) bool { return c.lastRead.Sub(known.lastRead) > forgetCounters })
+	maps.DeleteFunc(c.totals, func(_ totalKey, entry *checked) bool { return c.lastRead.Sub(entry.lastRead) > forgetCounters })
 }
 
 func (c *deviceTotals) checkPCIe(p *gpu.PCIe) {
@@ -197,23 +197,23 @@ func checkTotal[N gpu.Number](c *deviceTotals, key totalKey, total *gpu.Counter[
 	if !ok {
 		return
 	}
-	known := c.totals[key]
-	if known == nil && len(c.totals) >= maxRemembered {
+	entry := c.totals[key]
+	if entry == nil && len(c.totals) >= maxRemembered {
 		return
 	}
-	if known == nil || known.epoch != c.epoch || !known.source.Equal(total.Since()) {
-		known = &checked{epoch: c.epoch, source: total.Since()}
-		c.totals[key] = known
+	if entry == nil || entry.epoch != c.epoch || !entry.source.Equal(total.Since()) {
+		entry = &checked{epoch: c.epoch, source: total.Since()}
+		c.totals[key] = entry
 	}
-	known.lastRead = c.lastRead
-	switch verdict, reset := known.check.Next(counter.Reading{Value: float64(value), At: c.lastRead}, maxRate, 0); verdict {
+	entry.lastRead = c.lastRead
+	switch verdict, reset := entry.check.Next(counter.Reading{Value: float64(value), At: c.lastRead}, maxRate, 0); verdict {
 	case counter.Doubtful:
 		*total = gpu.Counter[N]{}
 		return
 	case counter.Reset:
-		known.reset = reset
+		entry.reset = reset
 	}
-	if !known.reset.At.IsZero() {
-		*total = gpu.TotalAfterReset(value, N(known.reset.Value), known.reset.At)
+	if !entry.reset.At.IsZero() {
+		*total = gpu.TotalAfterReset(value, N(entry.reset.Value), entry.reset.At)
 	}
 }

@@ -57,13 +57,13 @@ func remember[K comparable, V any](m map[K]V, key K, value V) {
 }
 
 // ofLog completes the event of a line, and returns what passes now.
-func (f *kernelFaults) fromLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
-	if found.Kind == kernellog.KindRingProcess {
+func (f *kernelFaults) fromLog(message *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
+	if message.Kind == kernellog.KindRingProcess {
 		return f.ringProcess(&e)
 	}
 	pass := f.release(e.DeviceID) // a line between the two: the process does not come any more
-	e.Class, e.Part, e.Errors = found.Class, found.Part, found.Count
-	switch found.Kind {
+	e.Class, e.Part, e.Errors = message.Class, message.Part, message.Count
+	switch message.Kind {
 	case kernellog.KindFallenOffBus:
 		e.Type = gpu.EventLost
 		if last, ok := f.lost[e.DeviceID]; !ok || now.Sub(last) > sentPeriod {
@@ -71,29 +71,29 @@ func (f *kernelFaults) fromLog(found *kernellog.Event, e gpu.Event, now time.Tim
 		}
 		return pass
 	case kernellog.KindRingTimeout:
-		e.Type, e.Recovered = gpu.EventRingTimeout, found.Recovered
+		e.Type, e.Recovered = gpu.EventRingTimeout, message.Recovered
 		if !e.Recovered {
 			return append(pass, f.hold(e, now)...)
 		}
 	case kernellog.KindRAS:
 		e.Type = gpu.EventRASError
-		if found.Total {
-			e.Errors = f.rise(rasCounter{e.DeviceID, e.Class, e.Part}, found.Count)
+		if message.Total {
+			e.Errors = f.rise(rasCounter{e.DeviceID, e.Class, e.Part}, message.Count)
 		}
 	case kernellog.KindBadPages:
 		e.Type = gpu.EventBadPages
 	case kernellog.KindBadPageLimit:
-		e.Type, e.Errors, e.Pages, e.AtLimit = gpu.EventBadPages, gpu.Opt[int64]{}, found.Count, true
+		e.Type, e.Errors, e.Pages, e.AtLimit = gpu.EventBadPages, gpu.Opt[int64]{}, message.Count, true
 	case kernellog.KindResetBegun, kernellog.KindResetSucceeded, kernellog.KindResetFailed:
-		if found.Kind == kernellog.KindResetFailed && f.resets[e.DeviceID] == found.Kind {
+		if message.Kind == kernellog.KindResetFailed && f.resets[e.DeviceID] == message.Kind {
 			return pass // the second line of one failure
 		}
-		remember(f.resets, e.DeviceID, found.Kind)
-		e.Type, e.Reset = gpu.EventReset, resetStates[found.Kind]
+		remember(f.resets, e.DeviceID, message.Kind)
+		e.Type, e.Reset = gpu.EventReset, resetStates[message.Kind]
 	case kernellog.KindPCIeError:
-		e.Type, e.PCIAddress = gpu.EventPCIeError, found.Address
+		e.Type, e.PCIAddress = gpu.EventPCIeError, message.Address
 	case kernellog.KindSwitchError: // of the machine: which GPUs it concerns is not known
-		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, found.Address, found.Link, "", found.Part
+		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, message.Address, message.Link, "", message.Part
 	default:
 		return pass
 	}

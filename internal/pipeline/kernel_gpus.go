@@ -52,29 +52,29 @@ func identityOf(d *gpu.Device) gpu.Device {
 }
 
 // device returns the device that a line is about.
-func (g *kernelGPUs) device(host *gpu.Host, found *kernellog.Event) gpu.Device {
-	entry, known := g.byAddress[found.Address]
+func (g *kernelGPUs) device(host *gpu.Host, message *kernellog.Event) gpu.Device {
+	entry, known := g.byAddress[message.Address]
 	if !known {
-		return gpu.Device{ID: cmp.Or(g.uuids[found.Address], cmp.Or(host.NodeName, host.Name)+"/"+found.Address)}
+		return gpu.Device{ID: cmp.Or(g.uuids[message.Address], cmp.Or(host.NodeName, host.Name)+"/"+message.Address)}
 	}
-	if instance := entry.instance(found); instance != nil {
+	if instance := entry.instance(message); instance != nil {
 		return *instance
 	}
 	return entry.gpu
 }
 
 // instance returns the MIG instance that a line names; nil if the line names no instance, or an unknown one.
-func (g *gpuAt) instance(found *kernellog.Event) *gpu.Device {
+func (g *gpuAt) instance(message *kernellog.Event) *gpu.Device {
 	var only *gpu.Device
 	for i := range g.instances {
 		d := &g.instances[i]
-		if !found.GPUInstance.Known() || d.GPUInstance != found.GPUInstance {
+		if !message.GPUInstance.Known() || d.GPUInstance != message.GPUInstance {
 			continue
 		}
-		if d.ComputeInstance == found.ComputeInstance {
+		if d.ComputeInstance == message.ComputeInstance {
 			return d
 		}
-		if found.ComputeInstance.Known() {
+		if message.ComputeInstance.Known() {
 			continue
 		}
 		if only != nil {

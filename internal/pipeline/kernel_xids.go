@@ -102,21 +102,21 @@ func (k *kernelXIDs) open() []gpu.Event {
 }
 
 // ofLog takes what the log has, and returns what passes now.
-func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
+func (k *kernelXIDs) fromLog(host *gpu.Host, messages []kernellog.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	k.logXIDs.due(now)
 	var pass []gpu.Event
-	for i := range found {
-		if reporter := found[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
+	for i := range messages {
+		if reporter := messages[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
 			continue
 		}
-		switch found := &found[i]; found.Kind {
+		switch message := &messages[i]; message.Kind {
 		case kernellog.KindGPU:
-			remember(k.gpus.uuids, found.Address, found.UUID)
+			remember(k.gpus.uuids, message.Address, message.UUID)
 		case kernellog.KindXID:
-			e := k.event(host, found)
+			e := k.event(host, message)
 			k.faults.noteXID(&e, now)
 			if i := find(k.sourceXIDs, &e); i >= 0 {
 				copied := &k.sourceXIDs[i].event
@@ -129,12 +129,12 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 			}
 			pass = append(pass, e)
 		case kernellog.KindPCIeError:
-			if address, ok := k.gpus.ports.gpu(found.Address); ok {
-				e := k.event(host, &kernellog.Event{Kind: found.Kind, Time: found.Time, Address: address, Text: found.Text})
-				pass = append(pass, k.faults.fromLog(found, e, now)...)
+			if address, ok := k.gpus.ports.gpu(message.Address); ok {
+				e := k.event(host, &kernellog.Event{Kind: message.Kind, Time: message.Time, Address: address, Text: message.Text})
+				pass = append(pass, k.faults.fromLog(message, e, now)...)
 			}
 		default:
-			pass = append(pass, k.faults.fromLog(found, k.event(host, found), now)...)
+			pass = append(pass, k.faults.fromLog(message, k.event(host, message), now)...)
 		}
 	}
 	if !k.ended {
@@ -144,18 +144,18 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 }
 
 // event returns the event of a line: the device, the time and what the driver says. It is of type EventXID.
-func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
-	d := k.gpus.device(host, found)
+func (k *kernelXIDs) event(host *gpu.Host, message *kernellog.Event) gpu.Event {
+	d := k.gpus.device(host, message)
 	e := gpu.Event{
-		Type: gpu.EventXID, Time: found.Time, XID: found.XID, Detail: found.Text,
-		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, found.Kind.Vendor()),
+		Type: gpu.EventXID, Time: message.Time, XID: message.XID, Detail: message.Text,
+		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, message.Kind.Vendor()),
 	}
-	if pid, ok := found.PID.Get(); ok {
+	if pid, ok := message.PID.Get(); ok {
 		var executable string
 		if k.executable != nil {
 			executable = k.executable(pid)
 		}
-		e.Process = &gpu.Process{PID: pid, Executable: k.names.get(pid, executable, found.Process)}
+		e.Process = &gpu.Process{PID: pid, Executable: k.names.get(pid, executable, message.Process)}
 	}
 	return e
 }

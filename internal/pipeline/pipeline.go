@@ -181,9 +181,9 @@ func (p *Pipeline) Found() <-chan struct{} { return p.waiting.found }
 func (p *Pipeline) Waiting() int { return p.waiting.count() }
 
 // AddKernelLog queues what the kernel's log has of the vendor's GPUs. It may be called from any goroutine.
-func (p *Pipeline) AddKernelLog(host *gpu.Host, found []kernellog.Event) {
+func (p *Pipeline) AddKernelLog(host *gpu.Host, messages []kernellog.Event) {
 	if p.kernel != nil {
-		p.waiting.addFound(p.kernel.fromLog(host, found))
+		p.waiting.addFound(p.kernel.fromLog(host, messages))
 	}
 }
 

@@ -187,14 +187,14 @@ func (r *xidRepeats) nextEnd() (next time.Time) {
 
 // summing returns the keys that pass a filter and have a sum, in the order of their last XIDs.
 func (r *xidRepeats) summing(filter func(*watchedXID) bool) []*watchedXID {
-	var found []*watchedXID
+	var result []*watchedXID
 	for watched := range maps.Values(r.watched) {
 		if watched.sum != nil && filter(watched) {
-			found = append(found, watched)
+			result = append(result, watched)
 		}
 	}
-	slices.SortFunc(found, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
-	return found
+	slices.SortFunc(result, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
+	return result
 }
 
 // take takes the sums that pass a filter, and starts new ones: the sums of a GPU that are taken together end together.
