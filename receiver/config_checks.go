@@ -110,11 +110,11 @@ const minExecTimeout = 6 * time.Second
 
 // warnings returns what is allowed but most likely not meant, by key.
 func (c *Config) warnings() []string {
-	found := c.kernelLogWarnings()
+	result := c.kernelLogWarnings()
 	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= minExecTimeout {
-		return found
+		return result
 	}
-	return append(found, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
+	return append(result, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
 		c.ControllerConfig.Timeout, scrapersKey, fleetKey, minExecTimeout))
 }
 

@@ -101,9 +101,9 @@ func (f *fleet) Shutdown(context.Context) error { return f.reader.Close() }
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
 	p := f.pipeline(remoteNode{cluster, node.Host.NodeName}, node.Vendor)
 	if readErr != nil {
-		known := node.Devices
+		devices := node.Devices
 		node = p.Failed(node.Host, node.Vendor, node.Time, readErr)
-		node.Devices = known
+		node.Devices = devices
 	} else {
 		p.Take(ctx, node)
 	}
