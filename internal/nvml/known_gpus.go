@@ -198,13 +198,13 @@ func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
 // renumber gives GPUs the index that NVML gives them, if that has changed and every known GPU was read. While one is missing the others
 // keep their indexes, so that its index stays free.
 func (k *knownGPUs) renumber(outcomes []outcome) {
-	read := 0
+	count := 0
 	for i := range outcomes {
 		if outcomes[i].result != nil {
-			read++
+			count++
 		}
 	}
-	if read < len(outcomes) || read < len(k.identified()) {
+	if count < len(outcomes) || count < len(k.identified()) {
 		return
 	}
 	for i := range outcomes {

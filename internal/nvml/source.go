@@ -143,8 +143,8 @@ func budget(ctx context.Context) time.Duration {
 	if !ok {
 		return defaultBudget
 	}
-	left := time.Until(deadline)
-	return left - min(left/10, maxMargin)
+	remaining := time.Until(deadline)
+	return remaining - min(remaining/10, maxMargin)
 }
 
 // readGPUs reads every GPU on which no call of an earlier read is outstanding.

@@ -123,7 +123,7 @@ func (x *xids) keep(e gpu.Event) {
 // instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil if it names no instance, or an unknown one. The
 // number of the compute instance may be missing, and does not matter if the GPU instance has only one.
 func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identity {
-	var found []*device.Identity
+	var identities []*device.Identity
 	for _, i := range g.Instances() {
 		gi, ok := i.GPUInstance.Get()
 		if !ok || int64(gi) != int64(gpuInstance) {
@@ -132,10 +132,10 @@ func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identi
 		if ci, ok := i.ComputeInstance.Get(); ok && int64(ci) == int64(computeInstance) {
 			return i
 		}
-		found = append(found, i)
+		identities = append(identities, i)
 	}
-	if len(found) == 1 && computeInstance == noInstance {
-		return found[0]
+	if len(identities) == 1 && computeInstance == noInstance {
+		return identities[0]
 	}
 	return nil
 }

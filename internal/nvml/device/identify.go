@@ -195,10 +195,10 @@ func (g *GPU) ask(identity *Identity) (changed bool) {
 }
 
 // rememberFabric keeps the place in the fabric for reads that do not learn it.
-func (g *GPU) rememberFabric(read *gpu.Info) {
-	if current := g.identity.Load(); current.Info.FabricClique != read.FabricClique || current.Info.FabricCluster != read.FabricCluster {
+func (g *GPU) rememberFabric(info *gpu.Info) {
+	if current := g.identity.Load(); current.Info.FabricClique != info.FabricClique || current.Info.FabricCluster != info.FabricCluster {
 		identity := *current
-		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
+		identity.Info.FabricClique, identity.Info.FabricCluster = info.FabricClique, info.FabricCluster
 		g.setIdentity(&identity)
 	}
 }
