@@ -23,7 +23,7 @@ const deviceListAge = 10 * time.Minute
 // deviceList is what -L and a table of identityColumns print and XML does not.
 type deviceList struct {
 	layout       string // the layout for which it holds
-	read         time.Time
+	readTime     time.Time
 	index        map[string]int                     // by UUID
 	mig          map[string][]parse.ListedMIGDevice // by the GPU's UUID
 	capabilities map[string]string                  // compute capability by UUID
@@ -41,7 +41,7 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 		return false
 	}
 	layout, _ := layoutOf(listing)
-	result := deviceList{layout: layout, read: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
+	result := deviceList{layout: layout, readTime: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
 	for _, g := range parse.DeviceList(lines) {
 		result.index[g.UUID] = g.Index
 		result.mig[g.UUID] = g.MIGDevices
@@ -64,7 +64,7 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 // refresh reads the list again if the layout has changed. A failure is a problem and not a failure of the read: the GPUs were read.
 func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []int, out *output, now time.Time) {
 	layout, mig := layoutOf(out.listing)
-	expired := mig && now.Sub(l.read) >= deviceListAge
+	expired := mig && now.Sub(l.readTime) >= deviceListAge
 	if layout == l.layout && !expired {
 		return
 	}

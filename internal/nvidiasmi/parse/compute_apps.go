@@ -11,7 +11,7 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 func ComputeApps(data []byte, columns []string) (processes []Process, found bool, dropped int) {
 	t := table{
 		columns:  columns,
-		known:    func(name string) bool { _, ok := appColumns[name]; return ok },
+		isColumn: func(name string) bool { _, ok := appColumns[name]; return ok },
 		freeText: []string{"process_name", "name"},
 	}
 	found, bad := t.read(data, func(names []string, cells [][]byte) {

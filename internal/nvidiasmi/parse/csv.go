@@ -13,7 +13,7 @@ import (
 // tool's own spelling and with units. Without a heading (noheader) the columns are the queried columns, in that order.
 type table struct {
 	columns  []string
-	known    func(name string) bool // reports whether a column has this name
+	isColumn func(name string) bool // reports whether a column has this name
 	freeText []string               // columns whose text may contain commas; a table has one of them at most
 }
 
@@ -49,7 +49,7 @@ func (t *table) heading(line []byte) (names []string, ok bool) {
 		if !isName(name) {
 			return nil, false
 		}
-		if t.known(name) {
+		if t.isColumn(name) {
 			ok = true
 		} else if len(cells) == len(t.columns) {
 			name = t.columns[i]

@@ -26,7 +26,7 @@ var columnFields = func() map[string]*Field {
 func (b *builder) readRows(data []byte, columns []string, end func()) (found bool, bad int) {
 	t := table{
 		columns:  columns,
-		known:    func(name string) bool { _, ok := columnFields[name]; return ok },
+		isColumn: func(name string) bool { _, ok := columnFields[name]; return ok },
 		freeText: []string{"name", "gpu_name"},
 	}
 	return t.read(data, func(names []string, cells [][]byte) {
