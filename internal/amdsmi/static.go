@@ -123,8 +123,8 @@ func renumbered(before map[int]staticInfo, listed, later []listRecord) map[int]s
 		l := later[i]
 		for _, old := range listed {
 			l.index = old.index
-			if known, ok := before[old.index]; ok && l.address != (smitext.Address{}) && l.same(&old) {
-				result[later[i].index] = known
+			if last, ok := before[old.index]; ok && l.address != (smitext.Address{}) && l.same(&old) {
+				result[later[i].index] = last
 			}
 		}
 	}
