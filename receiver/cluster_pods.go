@@ -55,7 +55,7 @@ func (s *clusterSource) follow(view *cluster.View) error {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if err := view.Follow(s.config.Labels, cluster.Followers{
 		Seen:   func(pod *lifecycle.Pod) { p.take(func() { p.tracker.Seen(pod) }) },
-		Gone:   func(pod *lifecycle.Pod, seen bool) { p.take(func() { p.tracker.Gone(pod, seen) }) },
+		Gone:   func(pod *lifecycle.Pod, observed bool) { p.take(func() { p.tracker.Gone(pod, observed) }) },
 		Listed: p.listed, Knows: p.tracker.Knows, Snapshots: s.config.Snapshots,
 	}); err != nil {
 		p.cancel()
@@ -98,11 +98,11 @@ func (p *podEvents) take(change func()) {
 	room := func(context.Context) (bool, error) {
 		return p.queue.Waiting() <= podQueue && p.keeper.waiting() <= podRecords, nil
 	}
-	has, _ := room(p.ctx)
-	if !has && !p.stuck.Load() {
-		has = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.wait, false, room) == nil
+	hasRoom, _ := room(p.ctx)
+	if !hasRoom && !p.stuck.Load() {
+		hasRoom = wait.PollUntilContextTimeout(p.ctx, 10*time.Millisecond, p.wait, false, room) == nil
 	}
-	p.stuck.Store(!has)
+	p.stuck.Store(!hasRoom)
 	if p.ctx.Err() == nil {
 		change()
 	}
@@ -151,9 +151,9 @@ func (p *podEvents) tick() {
 }
 
 // confirm notes that the cluster was readable at a time.
-func (p *podEvents) confirm(at time.Time) {
+func (p *podEvents) confirm(now time.Time) {
 	if p != nil {
-		p.tracker.Confirm(at)
+		p.tracker.Confirm(now)
 	}
 }
 

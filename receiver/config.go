@@ -158,8 +158,8 @@ func (c *Config) usesKubernetes() bool {
 	return c.Attribution.Owners != nil || c.Attribution.NodeLabels != nil || slices.Contains(keys, clusterKey) || slices.Contains(keys, fleetKey)
 }
 
-// wanted returns the quantities that the receivers of these signals send.
-func (c *Config) wanted(metrics, logs, attributed bool) gpu.Group {
+// groups returns the quantities that the receivers of these signals send.
+func (c *Config) groups(metrics, logs, attributed bool) gpu.Group {
 	var m metadata.MetricsConfig
 	var e metadata.EventsConfig
 	if metrics {

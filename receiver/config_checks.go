@@ -42,7 +42,7 @@ func oneScraperPerVendor(keys []string) error {
 		if vendor == "" {
 			continue // it reads no GPU of this machine
 		}
-		if other, taken := first[vendor]; taken {
+		if other, exists := first[vendor]; exists {
 			errs = append(errs, fmt.Errorf("%s::%s and %s::%s: both read the %s GPUs of this machine, which would be reported twice; keep one",
 				scrapersKey, other, scrapersKey, key, vendor))
 			continue
@@ -87,8 +87,8 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 	}
 	var errs []error
 	for _, part := range []struct {
-		key   string
-		given bool
+		key     string
+		present bool
 	}{
 		{"pod_resources", parts.PodResources != nil},
 		{"processes", parts.Processes != nil},
@@ -97,7 +97,7 @@ func attributionUsed(parts *attribution.Config, keys []string) error {
 		{"node_labels", parts.NodeLabels != nil},
 		{"containers", parts.Containers != nil},
 	} {
-		if part.given {
+		if part.present {
 			errs = append(errs, fmt.Errorf("attribution::%s: is for the GPUs of this machine, which %s::%s does not read: leave it out%s",
 				part.key, scrapersKey, remote, use[part.key]))
 		}
@@ -110,11 +110,11 @@ const minExecTimeout = 6 * time.Second
 
 // warnings returns what is allowed but most likely not meant, by key.
 func (c *Config) warnings() []string {
-	found := c.kernelLogWarnings()
+	result := c.kernelLogWarnings()
 	if !slices.Contains(c.scraperKeys(), fleetKey) || c.ControllerConfig.Timeout >= minExecTimeout {
-		return found
+		return result
 	}
-	return append(found, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
+	return append(result, fmt.Sprintf("timeout: %s is short for %s::%s: an exec into a pod takes seconds on a busy node; set %s or more",
 		c.ControllerConfig.Timeout, scrapersKey, fleetKey, minExecTimeout))
 }
 

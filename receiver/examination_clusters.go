@@ -137,7 +137,7 @@ func execKinds(s *kubeexec.Config) []string {
 func (c *Config) examineNodes(ctx context.Context, signals Signals, s *kubeexec.Config, index int, read *ClusterRead) {
 	examined, err := kubeexec.Examine(ctx, s, index, kubeexec.Options{
 		Interval: c.ControllerConfig.CollectionInterval, Timeout: c.ControllerConfig.Timeout,
-		Want: c.wanted(signals.Metrics, signals.Logs, false),
+		Want: c.groups(signals.Metrics, signals.Logs, false),
 	}, maxNodeReads)
 	if err != nil {
 		read.Failure = gpu.FailureOf(kube.Keyed(read.Key, err))

@@ -58,13 +58,13 @@ type factory struct {
 }
 
 // get returns the instance of a configuration, and the receiver of a signal, which is one of those that share it.
-func (f *factory) get(cfg component.Config, set receiver.Settings, of signal) (*instance, *signalReceiver, error) {
+func (f *factory) get(cfg component.Config, set receiver.Settings, kind signal) (*instance, *signalReceiver, error) {
 	own := cfg.(*Config)
 	i, release, err := f.instances.Get(own, func(others map[*Config]*instance) (*instance, error) {
 		warn(own, set, others)
 		return &instance{cfg: own, set: set, open: f.open, connect: f.connect, waits: f.waits, gate: newConsumerGate()}, nil
 	})
-	return i, &signalReceiver{instance: i, signal: of, release: release}, err
+	return i, &signalReceiver{instance: i, signal: kind, release: release}, err
 }
 
 // warn logs what is allowed in a configuration but most likely not meant: by itself, and beside the receivers that there are.

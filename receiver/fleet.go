@@ -71,7 +71,7 @@ func newFleet(s *shared) (*fleet, error) {
 	reader, err := kubeexec.New(&config, kubeexec.Options{
 		Interval: s.cfg.ControllerConfig.CollectionInterval,
 		Timeout:  s.cfg.ControllerConfig.Timeout,
-		Want:     s.cfg.wanted(s.metrics != nil, s.logs != nil, config.AttributePods),
+		Want:     s.cfg.groups(s.metrics != nil, s.logs != nil, config.AttributePods),
 		Sink:     f.send,
 		Gone:     f.forget,
 		Problems: f.logProblems,
@@ -101,9 +101,9 @@ func (f *fleet) Shutdown(context.Context) error { return f.reader.Close() }
 func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readErr error) {
 	p := f.pipeline(remoteNode{cluster, node.Host.NodeName}, node.Vendor)
 	if readErr != nil {
-		known := node.Devices
+		devices := node.Devices
 		node = p.Failed(node.Host, node.Vendor, node.Time, readErr)
-		node.Devices = known
+		node.Devices = devices
 	} else {
 		p.Take(ctx, node)
 	}
@@ -111,12 +111,12 @@ func (f *fleet) send(ctx context.Context, cluster string, node *gpu.Node, readEr
 }
 
 // passNode records what a pipeline has taken, and sends it.
-func (f *fleet) passNode(ctx context.Context, of remoteNode, p *pipeline.Pipeline, node *gpu.Node) {
+func (f *fleet) passNode(ctx context.Context, remote remoteNode, p *pipeline.Pipeline, node *gpu.Node) {
 	if f.metrics != nil {
 		f.metrics.send(ctx, p.Metrics(node))
 	}
 	if f.logs != nil {
-		_ = f.pass(ctx, of.key(node.Vendor), p, &node.Host) // the consumer that refused them has logged it
+		_ = f.pass(ctx, remote.key(node.Vendor), p, &node.Host) // the consumer that refused them has logged it
 	}
 }
 
@@ -173,9 +173,9 @@ func (f *fleet) logProblems(cluster string, problems []gpu.Problem) {
 
 // sendState passes on whether a cluster can be read, and makes it a part of the component's status. Each cluster calls it from one
 // goroutine.
-func (f *fleet) sendState(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure) {
+func (f *fleet) sendState(ctx context.Context, cluster string, now time.Time, failure *gpu.Failure) {
 	p := f.pipeline(remoteNode{cluster: cluster}, "")
-	node := &gpu.Node{Host: gpu.Host{ClusterName: cluster}, Time: at, Failure: failure}
+	node := &gpu.Node{Host: gpu.Host{ClusterName: cluster}, Time: now, Failure: failure}
 	p.Take(ctx, node)
 	f.passNode(ctx, remoteNode{cluster: cluster}, p, node)
 	var reason error

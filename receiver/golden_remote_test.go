@@ -106,7 +106,7 @@ func TestGoldenRemote(t *testing.T) {
 	cfg := fleetConfig(t, prod())
 	cfg.MaxProcesses = defaultMaxProcesses
 	now := simEpoch
-	reader := nvidiasmi.New(nvidiasmi.Config{Query: nvidiasmi.QueryFast}, remoteTool{}, cfg.wanted(true, false, true),
+	reader := nvidiasmi.New(nvidiasmi.Config{Query: nvidiasmi.QueryFast}, remoteTool{}, cfg.groups(true, false, true),
 		nvidiasmi.WithClock(func() time.Time { return now }))
 	users := attribution.NewRemote(view, time.Minute)
 	sink := &consumertest.MetricsSink{}

@@ -74,9 +74,9 @@ func (k *keeper) observe() error {
 	if k == nil {
 		return nil
 	}
-	of := labels(k.receiver.String())
+	labelSet := labels(k.receiver.String())
 	return k.telemetry.RegisterGpuEventsWaitingCallback(func(_ context.Context, o metric.Int64Observer) error {
-		o.Observe(int64(k.waiting()), of)
+		o.Observe(int64(k.waiting()), labelSet)
 		return nil
 	})
 }

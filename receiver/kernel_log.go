@@ -62,10 +62,10 @@ func newKernelLog(m *machine) *kernelLog {
 	if m.logs == nil || first < 0 {
 		return nil
 	}
-	return &kernelLog{reporter: keys[first], follower: kernellog.New(*m.cfg.KernelLog, func(found []kernellog.Event) {
+	return &kernelLog{reporter: keys[first], follower: kernellog.New(*m.cfg.KernelLog, func(messages []kernellog.Event) {
 		host := m.currentHost()
 		for _, l := range m.local {
-			l.pipeline.AddKernelLog(&host, found)
+			l.pipeline.AddKernelLog(&host, messages)
 		}
 	})}
 }

@@ -119,19 +119,19 @@ func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 // that events of GPUs and of allocations name.
 func TestNothingIsReadForNothing(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
-	assert.Equal(t, gpu.GroupProcesses, cfg.wanted(false, true, true)&(gpu.GroupProcesses|gpu.GroupEnergy|gpu.GroupUtilization))
+	assert.Equal(t, gpu.GroupProcesses, cfg.groups(false, true, true)&(gpu.GroupProcesses|gpu.GroupEnergy|gpu.GroupUtilization))
 	asked := *cfg
 	asked.Attribution.PodResources = &attribution.PodResourcesConfig{}
-	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, true), asked.wanted(false, true, true))
-	assert.False(t, cfg.wanted(false, true, false).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
-	assert.True(t, cfg.wanted(false, true, false).Has(gpu.GroupEvents))
+	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, true), asked.groups(false, true, true))
+	assert.False(t, cfg.groups(false, true, false).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
+	assert.True(t, cfg.groups(false, true, false).Has(gpu.GroupEvents))
 	cfg.Metrics.HwGpuXids.Enabled = false
-	assert.False(t, cfg.wanted(true, false, false).Has(gpu.GroupEvents), "nobody takes them")
+	assert.False(t, cfg.groups(true, false, false).Has(gpu.GroupEvents), "nobody takes them")
 
 	cfg.MaxProcesses = 0
 	processes := gpu.GroupProcesses | gpu.GroupProcessUtilization
-	assert.False(t, cfg.wanted(true, true, false).Has(processes))
-	assert.True(t, cfg.wanted(true, true, true).Has(processes), "for the containers")
+	assert.False(t, cfg.groups(true, true, false).Has(processes))
+	assert.True(t, cfg.groups(true, true, true).Has(processes), "for the containers")
 
 	for _, events := range []struct{ xids, allocations, status bool }{{xids: true}, {allocations: true}, {status: true}, {}} {
 		r := newRig(t, map[string]gpu.Source{"nvml": always()})

@@ -50,7 +50,7 @@ func newMachine(ctx context.Context, s *shared, open opener) (*machine, error) {
 	m.attributor, attributionErr = newAttributor(ctx, s)
 	m.kernelLog = newKernelLog(m)
 	errs := []error{labelsErr, attributionErr}
-	want := s.cfg.wanted(s.metrics != nil, s.logs != nil, s.cfg.attributes())
+	want := s.cfg.groups(s.metrics != nil, s.logs != nil, s.cfg.attributes())
 	for _, key := range keys {
 		source, err := open(key, s.cfg, want)
 		if err != nil {

@@ -49,13 +49,13 @@ func newShared(ctx context.Context, host component.Host, i *instance) (*shared, 
 
 // options returns what the pipelines of a scraper that reads GPUs have in common.
 func (s *shared) options(key string) pipeline.Options {
-	of := labels(s.receiver, attribute.String("scraper", key))
+	labelSet := labels(s.receiver, attribute.String("scraper", key))
 	options := pipeline.Options{
 		Source: key,
 		Events: s.logs != nil, ProcessEvents: s.cfg.sendsProcessEvents(), AllocationEvents: s.cfg.sendsAllocations(),
 		Interval: s.cfg.ControllerConfig.CollectionInterval, MaxProcesses: s.cfg.MaxProcesses, ThrottledAfter: s.cfg.ThrottledAfter,
 		Dropped: func(ctx context.Context, processes int) {
-			s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), of)
+			s.telemetry.GpuProcessesDropped.Add(ctx, int64(processes), labelSet)
 		},
 		Keep:          s.keeper != nil,
 		EventRecorder: s.eventRecorder(),
@@ -76,8 +76,8 @@ func (s *shared) eventRecorder() *record.EventRecorder {
 
 // eventsDropped returns what counts the events that will never be sent, by these attributes.
 func (s *shared) eventsDropped(attributes ...attribute.KeyValue) func(events int) {
-	of := labels(s.receiver, attributes...)
-	count := func(events int) { s.telemetry.GpuEventsDropped.Add(context.Background(), int64(events), of) }
+	labelSet := labels(s.receiver, attributes...)
+	count := func(events int) { s.telemetry.GpuEventsDropped.Add(context.Background(), int64(events), labelSet) }
 	if s.logs != nil {
 		count(0) // an increase from 0 is one, too
 	}

@@ -88,7 +88,7 @@ func (s *sources) stop(ctx context.Context) error {
 		})
 	}
 	ending.Wait()
-	_, asked := endBy(readsEnd, s.waits.later, func() error { s.addLastEvents(); return nil })
+	_, finished := endBy(readsEnd, s.waits.later, func() error { s.addLastEvents(); return nil })
 	for i, c := range s.receivers {
 		if ended[i] { // otherwise its consumer may hang
 			var err error
@@ -101,7 +101,7 @@ func (s *sources) stop(ctx context.Context) error {
 	switch {
 	case !delivered:
 		s.logger.Warn("Delivery did not end before the shutdown", zap.String("reason", "a component of a pipeline may hang"))
-	case !asked, slices.Contains(ended, false):
+	case !finished, slices.Contains(ended, false):
 		s.logger.Warn("Read did not end before the shutdown", zap.String("reason", "a call to the driver may hang"))
 	}
 	return errors.Join(errs...)

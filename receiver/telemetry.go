@@ -21,36 +21,36 @@ func (s *sources) observe() error {
 	t := s.telemetry
 	return errors.Join(
 		t.RegisterGpuReadSuccessCallback(func(_ context.Context, o metric.Int64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, labelSet metric.MeasurementOption) {
 				if r.read {
-					o.Observe(asInt(r.success), of)
+					o.Observe(asInt(r.success), labelSet)
 				}
 			})
 			return nil
 		}),
 		t.RegisterGpuReadDurationCallback(func(_ context.Context, o metric.Float64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, labelSet metric.MeasurementOption) {
 				if r.read && r.duration > 0 {
-					o.Observe(r.duration.Seconds(), of)
+					o.Observe(r.duration.Seconds(), labelSet)
 				}
 			})
 			return nil
 		}),
 		t.RegisterGpuReadAgeCallback(func(_ context.Context, o metric.Float64Observer) error {
-			s.eachRead(func(r readStat, of metric.MeasurementOption) {
+			s.eachRead(func(r readStat, labelSet metric.MeasurementOption) {
 				if !r.good.IsZero() {
-					o.Observe(time.Since(r.good).Seconds(), of)
+					o.Observe(time.Since(r.good).Seconds(), labelSet)
 				}
 			})
 			return nil
 		}),
 		t.RegisterGpuExecsThrottledCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Throttled) })),
 		t.RegisterGpuExecsSkippedCallback(s.eachCluster(func(c *kubeexec.ClusterStats) gpu.Opt[int64] { return gpu.Some(c.Skipped) })),
-		t.RegisterGpuShardsHeldCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (held gpu.Opt[int64]) {
+		t.RegisterGpuShardsHeldCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (shards gpu.Opt[int64]) {
 			if c.Election != nil {
-				held = gpu.Some(int64(len(c.Election.Held)))
+				shards = gpu.Some(int64(len(c.Election.Held)))
 			}
-			return held
+			return shards
 		})),
 		t.RegisterGpuShardReplicasCallback(s.eachCluster(func(c *kubeexec.ClusterStats) (alive gpu.Opt[int64]) {
 			if c.Election != nil {
@@ -68,11 +68,11 @@ func (s *sources) eachRead(observe func(readStat, metric.MeasurementOption)) {
 		observe(l.stats.get(), l.labels)
 	}
 	if s.cluster != nil {
-		of := []attribute.KeyValue{attribute.String("scraper", clusterKey)}
+		attributes := []attribute.KeyValue{attribute.String("scraper", clusterKey)}
 		if name := s.cluster.host.ClusterName; name != "" {
-			of = append(of, attribute.String("k8s.cluster.name", name))
+			attributes = append(attributes, attribute.String("k8s.cluster.name", name))
 		}
-		observe(s.cluster.stats.get(), labels(s.receiver, of...))
+		observe(s.cluster.stats.get(), labels(s.receiver, attributes...))
 	}
 	if s.fleet == nil {
 		return
@@ -92,14 +92,14 @@ func (s *sources) eachRead(observe func(readStat, metric.MeasurementOption)) {
 	}
 }
 
-func (s *sources) eachCluster(of func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
+func (s *sources) eachCluster(value func(*kubeexec.ClusterStats) gpu.Opt[int64]) metric.Int64Callback {
 	return func(_ context.Context, o metric.Int64Observer) error {
 		if s.fleet == nil {
 			return nil
 		}
 		clusters := s.fleet.reader.Stats()
 		for i := range clusters {
-			if v, ok := of(&clusters[i]).Get(); ok {
+			if v, ok := value(&clusters[i]).Get(); ok {
 				o.Observe(v, labels(s.receiver, attribute.String("k8s.cluster.name", clusters[i].Name)))
 			}
 		}

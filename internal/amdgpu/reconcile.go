@@ -64,11 +64,11 @@ func (s *Source) readJobs(now time.Time) []workers.Job {
 			continue
 		}
 		r.queued = true
-		in := device.Input{
+		input := device.Input{
 			Card: *card, Nodes: s.scanner.last.NodesOf(r.address), Stale: s.scanner.stale, Now: now, ReadFile: s.readFile,
 			DriverVersion: version, DriverVersionErr: versionErr, Names: s.scanner.names.last,
 		}
-		jobs = append(jobs, workers.Job{Task: r.task, Func: func() { r.result = r.gpu.Read(in) }})
+		jobs = append(jobs, workers.Job{Task: r.task, Func: func() { r.result = r.gpu.Read(input) }})
 	}
 	return jobs
 }

@@ -38,13 +38,13 @@ func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 		}
 		return []string{"static"}
 	case stepProcess:
-		return wanted(want, gpu.GroupProcesses, "process")
+		return argsFor(want, gpu.GroupProcesses, "process")
 	case stepXGMI:
 		return xgmiArguments(want, refused[linkStatus])
 	case stepPCIe:
-		return wanted(want, gpu.GroupPCIeLink|gpu.GroupPCIeReplay|gpu.GroupPCIeDetail, "metric", "-P")
+		return argsFor(want, gpu.GroupPCIeLink|gpu.GroupPCIeReplay|gpu.GroupPCIeDetail, "metric", "-P")
 	case stepBadPages:
-		return wanted(want, gpu.GroupRemappedRows, string(s))
+		return argsFor(want, gpu.GroupRemappedRows, string(s))
 	default:
 		return []string{string(s)}
 	}
@@ -52,7 +52,7 @@ func arguments(s step, want gpu.Group, refused map[string]bool) []string {
 
 // xgmiArguments returns the arguments of xgmi: the bytes and the speed of the links, and whether they are up.
 func xgmiArguments(want gpu.Group, withoutStatus bool) []string {
-	args := wanted(want, gpu.GroupInterconnect|gpu.GroupInterconnectLinks|gpu.GroupInterconnectSpeed, "xgmi", "-m")
+	args := argsFor(want, gpu.GroupInterconnect|gpu.GroupInterconnectLinks|gpu.GroupInterconnectSpeed, "xgmi", "-m")
 	if withoutStatus || !want.Has(gpu.GroupInterconnectState) {
 		return args
 	}
@@ -62,7 +62,7 @@ func xgmiArguments(want gpu.Group, withoutStatus bool) []string {
 	return append(args, "-l")
 }
 
-func wanted(want, groups gpu.Group, args ...string) []string {
+func argsFor(want, groups gpu.Group, args ...string) []string {
 	if !want.Has(groups) {
 		return nil
 	}

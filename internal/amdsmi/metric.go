@@ -18,7 +18,7 @@ func readMetric(r record, d *gpu.Device) []smidevice.Share {
 	shares := readUsage(r.section("usage"), d)
 	readMemory(r, d)
 	readTemperature(r.section("temperature"), d)
-	d.Energy = smidevice.EnergyTotal(smitext.Quantity(r.at("energy", "total_energy_consumption"), smitext.Joules, "J"))
+	d.Energy = smidevice.EnergyTotal(smitext.Quantity(r.lookup("energy", "total_energy_consumption"), smitext.Joules, "J"))
 	readPower(r.section("power"), d)
 	clock := r.section("clock")
 	readClock(clock, &d.Clocks[gpu.ClockGraphics], "gfx")
@@ -53,14 +53,14 @@ func readMemory(r record, d *gpu.Device) {
 	if memory == nil {
 		memory = r.section("fb_usage") // 5.7
 	}
-	of := func(keys ...string) gpu.Opt[int64] {
+	size := func(keys ...string) gpu.Opt[int64] {
 		return smitext.Whole(smitext.Quantity(memory.first(keys...), smitext.Bytes, "MB"))
 	}
 	m, static := &d.Memory, d.Memory.Limit
-	m.Limit = of("total_vram", "vram", "vram_total", "fb_total")
-	m.Usage = of("used_vram", "vram_used", "fb_used")
-	m.VisibleLimit, m.VisibleUsage = of("total_visible_vram", "vis_vram"), of("used_visible_vram", "used_vis_vram")
-	m.SystemLimit, m.SystemUsage = of("total_gtt", "gtt"), of("used_gtt")
+	m.Limit = size("total_vram", "vram", "vram_total", "fb_total")
+	m.Usage = size("used_vram", "vram_used", "fb_used")
+	m.VisibleLimit, m.VisibleUsage = size("total_visible_vram", "vis_vram"), size("used_visible_vram", "used_vis_vram")
+	m.SystemLimit, m.SystemUsage = size("total_gtt", "gtt"), size("used_gtt")
 	smidevice.CorrectMemory(m)
 	m.Limit = m.Limit.Or(static)
 }

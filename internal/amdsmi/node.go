@@ -25,7 +25,7 @@ type nodeBuilder struct {
 // fill makes the node from the listed devices and what was read of them. It reports whether any of them is identified.
 func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers map[step]answer, version int) bool {
 	listed := make([]smidevice.Listed, 0, len(list))
-	at := make(map[int]int, len(list)) // the place in listed, by amd-smi's number
+	places := make(map[int]int, len(list)) // the place in listed, by amd-smi's number
 	truncated := answers[stepList].err != nil
 	unaddressed, complete := 0, !truncated
 	for i := range list {
@@ -38,7 +38,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 				continue
 			}
 		}
-		at[e.Number] = len(listed)
+		places[e.Number] = len(listed)
 		listed = append(listed, e)
 	}
 	if unaddressed > 0 {
@@ -52,7 +52,7 @@ func (b *nodeBuilder) fill(list []listRecord, static map[int]staticInfo, answers
 	each := func(records []record, f func(record, *smidevice.Listed)) {
 		for _, r := range records {
 			if index, ok := r.integer("gpu"); ok {
-				if i, known := at[index]; known {
+				if i, known := places[index]; known {
 					f(r, &listed[i])
 				}
 			}

@@ -21,12 +21,12 @@ func readPCIe(r record, d *gpu.Device) {
 	if n := smitext.Quantity(replays, smitext.Count, ""); !d.PCIe.Replays.Known() {
 		d.PCIe.Replays = smitext.Total(n)
 	}
-	for key, to := range map[string]*gpu.Counter[int64]{
+	for key, target := range map[string]*gpu.Counter[int64]{
 		"l0_to_recovery_count": &d.PCIe.Recoveries, "replay_roll_over_count": &d.PCIe.ReplayRollovers,
 		"nak_sent_count": &d.PCIe.NAKsTransmitted, "nak_received_count": &d.PCIe.NAKsReceived,
 	} {
 		if n := smitext.Total(smitext.Quantity(pcie[key], smitext.Count, "")); n.Known() {
-			*to = n
+			*target = n
 		}
 	}
 }

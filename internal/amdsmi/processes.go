@@ -55,7 +55,7 @@ func parseProcesses(records []record) (list []process, covered int) {
 			}
 			p := process{pid: int64(pid), index: index, name: executable(info.text("name"))}
 			p.memory, p.bytes = vram(info)
-			p.system = smitext.Whole(smitext.Quantity(info.at("memory_usage", "gtt_mem"), smitext.Bytes, "B"))
+			p.system = smitext.Whole(smitext.Quantity(info.lookup("memory_usage", "gtt_mem"), smitext.Bytes, "B"))
 			p.sdma, p.evicted = seconds(info["sdma_usage"], "us"), seconds(info["evicted_time"], "ms")
 			list = append(list, p)
 		}
@@ -103,18 +103,18 @@ func placeProcesses(list []process, devices, covered int, leaves map[int]smidevi
 		everywhere = repeatedProcesses(list, covered)
 	}
 	type placed struct {
-		pid int64
-		on  smidevice.Leaf
+		pid  int64
+		leaf smidevice.Leaf
 	}
-	seen := make(map[placed]bool, len(list))
+	known := make(map[placed]bool, len(list))
 	for _, p := range list {
-		on, ok := leaves[p.index]
-		key := placed{p.pid, on}
-		if !ok || everywhere[p.pid] || seen[key] {
+		leaf, ok := leaves[p.index]
+		key := placed{p.pid, leaf}
+		if !ok || everywhere[p.pid] || known[key] {
 			continue
 		}
-		seen[key] = true
-		process := on.Process(p.pid)
+		known[key] = true
+		process := leaf.Process(p.pid)
 		process.Memory, process.SystemMemory, process.Executable = p.memory, p.system, p.name
 		process.SDMATime, process.EvictedTime = p.sdma, p.evicted
 		result = append(result, process)

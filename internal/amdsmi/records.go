@@ -18,8 +18,8 @@ import (
 // record is what one command of amd-smi prints about one device. A section is an object, or "N/A".
 type record map[string]any
 
-// at returns the value under a path of keys; nil if a section is missing or "N/A".
-func (r record) at(path ...string) any {
+// lookup returns the value under a path of keys; nil if a section is missing or "N/A".
+func (r record) lookup(path ...string) any {
 	var v any = map[string]any(r)
 	for _, key := range path {
 		section, ok := v.(map[string]any)
@@ -33,7 +33,7 @@ func (r record) at(path ...string) any {
 
 // section returns a section as a record; nil, which is an empty record, if it is missing or "N/A".
 func (r record) section(path ...string) record {
-	section, _ := r.at(path...).(map[string]any)
+	section, _ := r.lookup(path...).(map[string]any)
 	return section
 }
 

@@ -73,9 +73,9 @@ func TestRecordAccess(t *testing.T) {
 	list, err := parseRecords([]byte(`[{"a": {"b": {"c": 1}, "s": "N/A"}, "n": null, "q": {"value": "N/A", "unit": "W"}, "r": {"value": 2, "unit": "W"}, "t": "x"}]`))
 	require.NoError(t, err)
 	r := list[0]
-	assert.NotNil(t, r.at("a", "b", "c"))
-	assert.Nil(t, r.at("a", "s", "c"))
-	assert.Nil(t, r.at("n", "c"))
+	assert.NotNil(t, r.lookup("a", "b", "c"))
+	assert.Nil(t, r.lookup("a", "s", "c"))
+	assert.Nil(t, r.lookup("n", "c"))
 	assert.Nil(t, r.section("a", "s"))
 	assert.Empty(t, r.section("nothing").text("x"))
 	smitest.RequireNear(t, 2, smitext.Quantity(r.first("n", "q", "r"), smitext.Watts, ""), "the first with a value")

@@ -20,7 +20,7 @@ func readDetails(r record, want gpu.Group, d *gpu.Device) {
 		d.Voltage = voltages(r.section("power"))
 	}
 	if want.Has(gpu.GroupXCCUtilization) {
-		d.XCCUtilization = xccUtilization(r.at("usage", "gfx_busy_inst"))
+		d.XCCUtilization = xccUtilization(r.lookup("usage", "gfx_busy_inst"))
 	}
 }
 

@@ -92,15 +92,15 @@ func staticOf(r record) staticInfo {
 		// The part number is what the driver calls the version of the VBIOS.
 		FirmwareVersion:   cmp.Or(gpu.FirmwareVersion(smitext.Label(firmware.text("part_number"))), gpu.FirmwareVersion(smitext.Label(firmware.text("version")))),
 		ComputeCapability: smitext.GFXTarget(asic.text("target_graphics_version")),
-		NUMANode:          smitext.NUMANode(r.at("numa", "affinity")),
+		NUMANode:          smitext.NUMANode(r.lookup("numa", "affinity")),
 		BoardPartNumber:   smitext.Label(board.text("model_number")),
 		MemoryPartition:   strings.ToUpper(smitext.Label(partition.text("memory_partition"))),
 	}
 	s.device.Info.Architecture = gpu.AMDArchitecture(s.device.Info.ComputeCapability)
-	s.device.RetiredPages.BadLimit = smitext.Whole(smitext.Quantity(r.at("ras", "bad_page_threshold"), smitext.Count, ""))
+	s.device.RetiredPages.BadLimit = smitext.Whole(smitext.Quantity(r.lookup("ras", "bad_page_threshold"), smitext.Count, ""))
 	s.device.PCIe.GenerationLimit = smitext.PCIeGeneration(pcieSpeed(bus.first("max_pcie_speed", "pcie_speed")))
 	s.device.PCIe.WidthLimit = smitext.LinkWidth(bus.first("max_pcie_width", "max_pcie_lanes", "pcie_lanes"))
-	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.at("vram", "size"), smitext.Bytes, "MB"))
+	s.device.Memory.Limit = smitext.Whole(smitext.Quantity(r.lookup("vram", "size"), smitext.Bytes, "MB"))
 	smidevice.CorrectMemory(&s.device.Memory)
 	s.limits(r.section("limit"))
 	if s.unified {
@@ -123,8 +123,8 @@ func renumbered(before map[int]staticInfo, listed, later []listRecord) map[int]s
 		l := later[i]
 		for _, old := range listed {
 			l.index = old.index
-			if known, ok := before[old.index]; ok && l.address != (smitext.Address{}) && l.same(&old) {
-				result[later[i].index] = known
+			if last, ok := before[old.index]; ok && l.address != (smitext.Address{}) && l.same(&old) {
+				result[later[i].index] = last
 			}
 		}
 	}

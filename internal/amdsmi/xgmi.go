@@ -14,17 +14,17 @@ import (
 )
 
 // linkBytes are the last known bytes over the links of a device, by the place of the link in the list.
-type linkBytes struct{ received, sent map[int]int64 }
+type linkBytes struct{ received, transmitted map[int]int64 }
 
 // joined returns one record for each GPU: xgmi prints the traffic of all GPUs, and then the states of the links of all.
 func joined(records []record) []record {
 	var result []record
-	at := make(map[int]int)
+	places := make(map[int]int)
 	for _, r := range records {
 		index, ok := r.integer("gpu")
-		i, seen := at[index]
-		if !ok || !seen {
-			at[index] = len(result)
+		i, known := places[index]
+		if !ok || !known {
+			places[index] = len(result)
 			result = append(result, maps.Clone(r))
 			continue
 		}
@@ -45,7 +45,7 @@ func readXGMI(r record, want gpu.Group, d *gpu.Device, last *linkBytes) {
 	list, _ := metrics["links"].([]any)
 	states, _ := r["link_status"].([]any)
 	speed := speedOf(metrics)
-	received, sent := make(map[int]int64), make(map[int]int64)
+	received, transmitted := make(map[int]int64), make(map[int]int64)
 	for i := range max(len(list), len(states)) {
 		link, none := gpu.Link{Name: strconv.Itoa(i)}, gpu.Link{Name: strconv.Itoa(i)}
 		var up gpu.Opt[bool]
@@ -57,7 +57,7 @@ func readXGMI(r record, want gpu.Group, d *gpu.Device, last *linkBytes) {
 			received[i] = n
 		}
 		if n, ok := written.Get(); ok {
-			sent[i] = n
+			transmitted[i] = n
 		}
 		if want.Has(gpu.GroupInterconnectLinks) {
 			link.Received, link.Transmitted = totalOf(read), totalOf(written)
@@ -74,7 +74,7 @@ func readXGMI(r record, want gpu.Group, d *gpu.Device, last *linkBytes) {
 		}
 	}
 	d.Interconnect.Received, last.received = sumOf(received, last.received)
-	d.Interconnect.Transmitted, last.sent = sumOf(sent, last.sent)
+	d.Interconnect.Transmitted, last.transmitted = sumOf(transmitted, last.transmitted)
 	if d.Interconnect.Received.Known() || d.Interconnect.Transmitted.Known() {
 		d.Interconnect.Type = gpu.XGMI
 	}

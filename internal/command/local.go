@@ -172,12 +172,12 @@ func (l *Local) run(ctx context.Context, c Command, room int) (result Result, st
 // raiseTimeout is what to do about a tool that works and does not end in time.
 const raiseTimeout = "timeout or collection_interval is too short for this tool, so set longer ones"
 
-// aborted returns the error of a command that has no result because of the context. what is what happened to it at the deadline.
-func (l *Local) aborted(cause error, what string) error {
+// aborted returns the error of a command that has no result because of the context. outcome is what happened to it at the deadline.
+func (l *Local) aborted(cause error, outcome string) error {
 	if errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("%s: %w", l.tool, cause)
 	}
-	return fmt.Errorf("%s: %w: %s", l.tool, ErrTimeout, what)
+	return fmt.Errorf("%s: %w: %s", l.tool, ErrTimeout, outcome)
 }
 
 func (l *Local) acquire() (since time.Time, ok bool) {

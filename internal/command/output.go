@@ -53,9 +53,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	b.data = append(b.data, p[:room]...)
 	if room < len(p) {
 		b.truncated = true
-		kept := make([]byte, min(len(b.data), maxFlood))
-		copy(kept, b.data)
-		b.data = kept
+		retained := make([]byte, min(len(b.data), maxFlood))
+		copy(retained, b.data)
+		b.data = retained
 		if b.full != nil {
 			b.full()
 		}

@@ -18,15 +18,15 @@ func (n *Node) CompleteIDs() {
 		if d.ID != "" {
 			continue
 		}
-		at := d.Location()
+		location := d.Location()
 		d.ID = n.Placeholder(d)
-		if at.Partition.Known() {
-			d.Parent = n.placeholder(at.PCIAddress)
+		if location.Partition.Known() {
+			d.Parent = n.placeholder(location.PCIAddress)
 		}
 		if placeholders == nil {
 			placeholders = make(map[Location]string)
 		}
-		placeholders[at] = d.ID
+		placeholders[location] = d.ID
 	}
 	for i := range n.Processes {
 		p := &n.Processes[i]
@@ -40,9 +40,9 @@ func (n *Node) CompleteIDs() {
 
 // Placeholder returns the ID that CompleteIDs gives a device at this Location if the ID of the device could not be read.
 func (n *Node) Placeholder(d *Device) string {
-	at := d.Location()
-	id := n.placeholder(at.PCIAddress)
-	if number, ok := at.Partition.Get(); ok {
+	location := d.Location()
+	id := n.placeholder(location.PCIAddress)
+	if number, ok := location.Partition.Get(); ok {
 		id += "/" + strconv.Itoa(number)
 	}
 	return id

@@ -46,7 +46,7 @@ func (k OwnerKind) NameAttribute() string { return "k8s." + strings.ToLower(k.St
 func (o *Owner) ConventionalKind() (OwnerKind, bool) {
 	group, _, grouped := strings.Cut(o.APIVersion, "/")
 	for kind := range NumOwnerKinds {
-		if known := ownerKinds[kind]; grouped && known.group == group && known.kind == o.Kind {
+		if entry := ownerKinds[kind]; grouped && entry.group == group && entry.kind == o.Kind {
 			return kind, true
 		}
 	}

@@ -9,7 +9,7 @@ package gpu
 func DropRepeatedUsage(whole Opt[int64], partitions []Device) {
 	// The partitions' own usage adds up to the GPU's. The margin is for memory that is allocated between the reads.
 	const margin = 1.5
-	var first, sum, known int64
+	var first, sum, count int64
 	equal, wholesale := true, false
 	used, wholeKnown := whole.Get()
 	for i := range partitions {
@@ -17,17 +17,17 @@ func DropRepeatedUsage(whole Opt[int64], partitions []Device) {
 		if !ok {
 			continue
 		}
-		if known == 0 {
+		if count == 0 {
 			first = v
 		}
-		known++
+		count++
 		sum += v
 		equal = equal && v == first
 		wholesale = wholesale || wholeKnown && v == used
 	}
 	repeated := wholesale || float64(sum) > margin*float64(used)
 	if !wholeKnown {
-		repeated = known > 1 && equal
+		repeated = count > 1 && equal
 	}
 	if sum == 0 || !repeated {
 		return

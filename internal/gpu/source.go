@@ -21,9 +21,9 @@ type Source interface {
 
 // Watcher is a source that learns of events between reads.
 type Watcher interface {
-	// Watch makes the source call found with events between reads, from a goroutine of its own. Close waits for the last call. An event is
-	// either in a node of Read or given to found, never both. Call Watch before the first Read.
-	Watch(found func([]Event))
+	// Watch makes the source call report with events between reads, from a goroutine of its own. Close waits for the last call. An event is
+	// either in a node of Read or given to report, never both. Call Watch before the first Read.
+	Watch(report func([]Event))
 
 	// LastEvents asks for events once more, before Close, and returns those that were neither in a node nor given to found. It waits for a call that
 	// runs, and may hang with it.

@@ -39,14 +39,14 @@ func parseAMD(r *Record) []Event {
 	var events []Event
 	for line := range strings.Lines(r.Text) {
 		line = strings.TrimSpace(line)
-		at, text := "", ""
+		address, text := "", ""
 		if m := amdForm.FindStringSubmatch(line); m != nil {
-			at, text = normalAddress(m[1]+m[2]), m[3]
+			address, text = normalAddress(m[1]+m[2]), m[3]
 		} else if m := drmForm.FindStringSubmatch(line); m != nil {
-			at, text = normalAddress(strings.TrimPrefix(r.Device, "+pci:")), m[1]
+			address, text = normalAddress(strings.TrimPrefix(r.Device, "+pci:")), m[1]
 		}
 		if e, ok := amdEvent(text); ok {
-			e.Address, e.Text = at, text
+			e.Address, e.Text = address, text
 			events = append(events, e)
 		}
 	}

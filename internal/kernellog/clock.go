@@ -15,9 +15,9 @@ import "time"
 // A time is late by at most what the first reading took, which is milliseconds for /dev/kmsg and a period for syslog(2). The time between
 // two messages that are read together is the kernel's own.
 type clock struct {
-	known bool
-	lag   time.Duration // the least age
-	at    time.Duration // when it was updated, on CLOCK_MONOTONIC
+	known      bool
+	lag        time.Duration // the least age
+	updateTime time.Duration // on CLOCK_MONOTONIC
 }
 
 // maxDrift is by how much the two clocks may drift apart: the kernel never adjusts CLOCK_MONOTONIC faster than this.
@@ -26,10 +26,10 @@ const maxDrift = 1.0 / 2000
 // time returns when a message was written that was read now, which is so long since boot on CLOCK_MONOTONIC.
 func (c *clock) time(stamp time.Duration, now time.Time, monotonic time.Duration) time.Time {
 	age := monotonic - stamp
-	grown := c.lag + time.Duration(float64(monotonic-c.at)*maxDrift)
+	grown := c.lag + time.Duration(float64(monotonic-c.updateTime)*maxDrift)
 	if !c.known || age < grown {
 		grown = age
 	}
-	c.known, c.lag, c.at = true, grown, monotonic
+	c.known, c.lag, c.updateTime = true, grown, monotonic
 	return now.Add(grown - age)
 }

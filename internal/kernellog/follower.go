@@ -33,7 +33,7 @@ var errOverrun = errors.New("messages of the kernel's log were overwritten befor
 // Follower reads what the kernel adds to its log.
 type Follower struct {
 	open   func() (source, error)
-	found  func([]Event)
+	report func([]Event)
 	times  func() (now time.Time, monotonic time.Duration)
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -47,9 +47,9 @@ type Follower struct {
 	overruns int64
 }
 
-// New returns a Follower that calls found with what is reported after Start. found is called from one goroutine and must not wait.
-func New(cfg Config, found func([]Event)) *Follower {
-	return &Follower{open: func() (source, error) { return openLog(cfg) }, found: found, times: times, ended: make(chan struct{})}
+// New returns a Follower that calls report with what is reported after Start. report is called from one goroutine and must not wait.
+func New(cfg Config, report func([]Event)) *Follower {
+	return &Follower{open: func() (source, error) { return openLog(cfg) }, report: report, times: times, ended: make(chan struct{})}
 }
 
 // Start opens the log and starts to follow it. Earlier messages are left out. If the log cannot be opened, Problem returns why, and Start
@@ -64,7 +64,7 @@ func (f *Follower) Start() {
 	}()
 }
 
-// Close ends what Start started. found is not called after it.
+// Close ends what Start started. report is not called after it.
 func (f *Follower) Close() {
 	if f.cancel != nil {
 		f.cancel()
@@ -157,21 +157,21 @@ func (f *Follower) take(records []Record) {
 		if r.Facility != 0 && !f.programs {
 			continue
 		}
-		found := Parse(r)
-		if len(found) == 0 {
+		messages := Parse(r)
+		if len(messages) == 0 {
 			continue
 		}
 		now, monotonic := f.times()
 		if stamp, ok := r.Stamp.Get(); ok {
 			now = f.clock.time(stamp, now, monotonic)
 		}
-		for j := range found {
-			found[j].Time = now
+		for j := range messages {
+			messages[j].Time = now
 		}
-		events = append(events, found...)
+		events = append(events, messages...)
 	}
 	if len(events) > 0 {
-		f.found(events)
+		f.report(events)
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *syslog) after(lines []string) (fresh []string, ok bool) {
 		return lines, true // the log was empty
 	}
 	for i := len(lines); i > 0; i-- {
-		if had := min(i, len(s.last)); slices.Equal(lines[i-had:i], s.last[len(s.last)-had:]) {
+		if overlap := min(i, len(s.last)); slices.Equal(lines[i-overlap:i], s.last[len(s.last)-overlap:]) {
 			return lines[i:], true
 		}
 	}
@@ -105,8 +105,8 @@ func (s *syslog) startOver(lines []string, full bool) ([]Record, error) {
 	if last, err := ParseSyslog(s.last[len(s.last)-1]); err == nil {
 		if stamp, ok := last.Stamp.Get(); ok { // without stamps (printk.time=0) all is new
 			records = slices.DeleteFunc(records, func(r Record) bool {
-				at, ok := r.Stamp.Get()
-				return !ok || at <= stamp
+				recordStamp, ok := r.Stamp.Get()
+				return !ok || recordStamp <= stamp
 			})
 		}
 	}

@@ -83,7 +83,7 @@ func (b *batch) add(p purpose, c command.Command) {
 
 func (b *batch) run(ctx context.Context, runner command.Runner) results {
 	all, err := runner.Run(ctx, b.commands...)
-	r := results{asked: b.purposes, err: err}
+	r := results{purposes: b.purposes, err: err}
 	if err == nil && len(all) < len(b.commands) {
 		r.err = errNoResult
 	}
@@ -93,20 +93,20 @@ func (b *batch) run(ctx context.Context, runner command.Runner) results {
 
 // results are the results of a batch, up to the first command that could not be run.
 type results struct {
-	asked   []purpose
-	results []command.Result
-	err     error // why the results of the other commands are missing
+	purposes []purpose
+	results  []command.Result
+	err      error // why the results of the other commands are missing
 }
 
-// of returns the result of the command with a purpose, or nil. asked reports whether the batch has such a command.
-func (r *results) of(p purpose) (result *command.Result, asked bool) {
-	for i := range r.asked {
-		if r.asked[i] == p && i < len(r.results) {
+// find returns the result of the command with a purpose, or nil. queried reports whether the batch has such a command.
+func (r *results) find(p purpose) (result *command.Result, queried bool) {
+	for i := range r.purposes {
+		if r.purposes[i] == p && i < len(r.results) {
 			return &r.results[i], true
 		}
-		asked = asked || r.asked[i] == p
+		queried = queried || r.purposes[i] == p
 	}
-	return nil, asked
+	return nil, queried
 }
 
 var (

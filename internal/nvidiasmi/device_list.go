@@ -23,7 +23,7 @@ const deviceListAge = 10 * time.Minute
 // deviceList is what -L and a table of identityColumns print and XML does not.
 type deviceList struct {
 	layout       string // the layout for which it holds
-	read         time.Time
+	readTime     time.Time
 	index        map[string]int                     // by UUID
 	mig          map[string][]parse.ListedMIGDevice // by the GPU's UUID
 	capabilities map[string]string                  // compute capability by UUID
@@ -41,12 +41,12 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 		return false
 	}
 	layout, _ := layoutOf(listing)
-	taken := deviceList{layout: layout, read: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
+	result := deviceList{layout: layout, readTime: now, index: map[string]int{}, mig: map[string][]parse.ListedMIGDevice{}, capabilities: map[string]string{}}
 	for _, g := range parse.DeviceList(lines) {
-		taken.index[g.UUID] = g.Index
-		taken.mig[g.UUID] = g.MIGDevices
+		result.index[g.UUID] = g.Index
+		result.mig[g.UUID] = g.MIGDevices
 	}
-	if len(taken.index) == 0 && len(listing.GPUs) > 0 {
+	if len(result.index) == 0 && len(listing.GPUs) > 0 {
 		return false
 	}
 	if identities != nil {
@@ -54,17 +54,17 @@ func (l *deviceList) take(listing *parse.Listing, list, identities *command.Resu
 		table, _ := parse.QueryGPU(lines, identityColumns())
 		for i := range table.GPUs {
 			d := &table.GPUs[i].Device
-			taken.capabilities[d.ID] = d.Info.ComputeCapability
+			result.capabilities[d.ID] = d.Info.ComputeCapability
 		}
 	}
-	*l = taken
+	*l = result
 	return true
 }
 
 // refresh reads the list again if the layout has changed. A failure is a problem and not a failure of the read: the GPUs were read.
 func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []int, out *output, now time.Time) {
 	layout, mig := layoutOf(out.listing)
-	expired := mig && now.Sub(l.read) >= deviceListAge
+	expired := mig && now.Sub(l.readTime) >= deviceListAge
 	if layout == l.layout && !expired {
 		return
 	}
@@ -72,8 +72,8 @@ func (l *deviceList) refresh(ctx context.Context, runner command.Runner, gpus []
 	b.add(forList, queryList())
 	b.add(forIdentity, queryIdentity(gpus))
 	res := b.run(ctx, runner)
-	list, _ := res.of(forList)
-	identities, _ := res.of(forIdentity)
+	list, _ := res.find(forList)
+	identities, _ := res.find(forIdentity)
 	if list != nil && l.take(out.listing, list, identities, now) {
 		return
 	}

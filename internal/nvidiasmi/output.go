@@ -35,8 +35,8 @@ type output struct {
 	problems []gpu.Problem
 }
 
-func (o *output) problem(kind gpu.ProblemKind, device, what string, err error) {
-	o.problems = append(o.problems, gpu.Problem{Kind: kind, Device: device, What: what, Err: err})
+func (o *output) problem(kind gpu.ProblemKind, device, subject string, err error) {
+	o.problems = append(o.problems, gpu.Problem{Kind: kind, Device: device, What: subject, Err: err})
 }
 
 // hasUnreachable reports whether a GPU cannot be reached. That explains an exit code, and the failure of other commands.
@@ -94,10 +94,10 @@ func (o *output) explain(cut bool) {
 }
 
 // resultOf returns the result of the command with a purpose, or nil. A command that could not be run becomes a problem.
-func (o *output) resultOf(r results, p purpose, call string, kind gpu.ProblemKind, what string) *command.Result {
-	result, asked := r.of(p)
-	if asked && result == nil {
-		o.problem(kind, "", what, fmt.Errorf("%s: %w", call, r.err))
+func (o *output) resultOf(r results, p purpose, call string, kind gpu.ProblemKind, subject string) *command.Result {
+	result, queried := r.find(p)
+	if queried && result == nil {
+		o.problem(kind, "", subject, fmt.Errorf("%s: %w", call, r.err))
 	}
 	return result
 }

@@ -22,8 +22,8 @@ type processKey struct {
 
 // deviceRef is how a process names its device: by the ID, or by the location if the ID cannot be read.
 type deviceRef struct {
-	id string
-	at gpu.Location
+	id       string
+	location gpu.Location
 }
 
 // mergeProcesses returns the processes of a read. Types and memory come from the listing, which is exact. pmon adds the utilization, and
@@ -75,19 +75,19 @@ func (ps *processes) add(device deviceRef, p *parse.Process, pmon bool) {
 		i = len(ps.all)
 		ps.index[key] = i
 		ps.pmon = append(ps.pmon, pmon)
-		ps.all = append(ps.all, gpu.Process{PID: p.PID, DeviceID: device.id, Location: device.at})
+		ps.all = append(ps.all, gpu.Process{PID: p.PID, DeviceID: device.id, Location: device.location})
 	}
-	to := &ps.all[i]
-	to.Type = bothTypes(to.Type, p.Type)
-	if to.Executable == "" {
-		to.Executable, to.Command = parse.Executable(p.Name)
+	process := &ps.all[i]
+	process.Type = bothTypes(process.Type, p.Type)
+	if process.Executable == "" {
+		process.Executable, process.Command = parse.Executable(p.Name)
 	}
-	if ps.pmon[i] == pmon || !to.Memory.Known() {
-		to.Memory = larger(to.Memory, p.Memory)
+	if ps.pmon[i] == pmon || !process.Memory.Known() {
+		process.Memory = larger(process.Memory, p.Memory)
 	}
-	to.MemoryController = larger(to.MemoryController, p.MemoryController)
+	process.MemoryController = larger(process.MemoryController, p.MemoryController)
 	for t := range p.Utilization {
-		to.Utilization[t] = larger(to.Utilization[t], p.Utilization[t])
+		process.Utilization[t] = larger(process.Utilization[t], p.Utilization[t])
 	}
 }
 
@@ -120,7 +120,7 @@ func refOf(g *parse.GPU) deviceRef {
 	if g.Device.ID != "" {
 		return deviceRef{id: g.Device.ID}
 	}
-	return deviceRef{at: gpu.Location{PCIAddress: g.Device.Info.PCIAddress}}
+	return deviceRef{location: gpu.Location{PCIAddress: g.Device.Info.PCIAddress}}
 }
 
 // leafOf returns the MIG device with the ids of its instances, or the GPU if it has no MIG device. If MIG is enabled and the instance is

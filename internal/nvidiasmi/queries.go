@@ -95,8 +95,8 @@ func (q *queries) full(ctx context.Context, now time.Time) (*output, error) {
 		return out, err
 	}
 	q.pmon.read(res, out, now)
-	if list, _ := res.of(forList); list != nil {
-		identities, _ := res.of(forIdentity)
+	if list, _ := res.find(forList); list != nil {
+		identities, _ := res.find(forIdentity)
 		q.deviceList.take(listing, list, identities, now)
 	}
 	out.explain(!q.readRest(ctx, out))
@@ -163,12 +163,12 @@ func (q *queries) table(ctx context.Context, now time.Time) (*output, error) {
 
 // begin returns the output of a query and the result that lists the GPUs.
 func (q *queries) begin(call string, res results) (*output, *command.Result, error) {
-	gpus, _ := res.of(forGPUs)
+	gpus, _ := res.find(forGPUs)
 	if gpus == nil {
 		return nil, nil, runError(res.err)
 	}
 	out := &output{call: call, advice: q.advice, diagnosis: diagnose(gpus)}
-	if list, asked := res.of(forSelection); asked && !q.selection.holds(list, out) {
+	if list, queried := res.find(forSelection); queried && !q.selection.holds(list, out) {
 		return nil, nil, errQueryAgain
 	}
 	return out, gpus, nil
@@ -178,7 +178,7 @@ func (q *queries) begin(call string, res results) (*output, *command.Result, err
 func (q *queries) follow(listing *parse.Listing) {
 	enabled := 0
 	for i := range listing.GPUs {
-		if on, _ := listing.GPUs[i].MIGEnabled.Get(); on {
+		if mig, _ := listing.GPUs[i].MIGEnabled.Get(); mig {
 			enabled++
 		}
 	}
@@ -213,17 +213,17 @@ func (q *queries) complete(ctx context.Context, out *output, fast bool, now time
 // identify sets the GPUs' indices, which XML does not print, and their names. An index that -L did not print comes from the selection, or
 // is the place in the listing, in which GPUs without a device handle count.
 func (q *queries) identify(out *output) {
-	taken := map[int]bool{}
+	inUse := map[int]bool{}
 	for _, u := range out.diagnosis.Unreachable {
 		if n, ok := u.Index.Get(); ok {
-			taken[n] = true
+			inUse[n] = true
 		}
 	}
 	next := 0
 	for i := range out.listing.GPUs {
 		g := &out.listing.GPUs[i]
 		d := &g.Device
-		for taken[next] {
+		for inUse[next] {
 			next++
 		}
 		if n, ok := q.deviceList.index[d.ID]; ok && d.ID != "" {

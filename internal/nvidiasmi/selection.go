@@ -51,7 +51,7 @@ func (s *selection) choose(ctx context.Context, runner command.Runner, now time.
 	var b batch
 	b.add(forSelection, queryList())
 	res := b.run(ctx, runner)
-	list, _ := res.of(forSelection)
+	list, _ := res.find(forSelection)
 	if list == nil {
 		return failed(res.err)
 	}

@@ -88,8 +88,8 @@ func (o *output) takeSingle(index int, result *command.Result) error {
 	case len(d.Unreachable) > 0:
 		u := d.Unreachable[0]
 		u.Index = gpu.Some(index)
-		o.diagnosis.Unreachable = slices.DeleteFunc(o.diagnosis.Unreachable, func(known parse.Unreachable) bool {
-			return !known.Index.Known() && (known.PCI == "" || known.PCI == u.PCI) // the same GPU, with less about it
+		o.diagnosis.Unreachable = slices.DeleteFunc(o.diagnosis.Unreachable, func(entry parse.Unreachable) bool {
+			return !entry.Index.Known() && (entry.PCI == "" || entry.PCI == u.PCI) // the same GPU, with less about it
 		})
 		o.diagnosis.Unreachable = append(o.diagnosis.Unreachable, u)
 		return nil

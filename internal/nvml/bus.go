@@ -22,9 +22,9 @@ type bus struct {
 	pool workers.Pool
 	task *workers.Task
 	// patience is how long a scan is waited for.
-	patience time.Duration
-	last     atomic.Pointer[pci.Functions] // nil: the bus could not be listed
-	seen     map[string]struct{}           // addresses of all GPUs that a scan has listed
+	patience  time.Duration
+	last      atomic.Pointer[pci.Functions] // nil: the bus could not be listed
+	addresses map[string]struct{}           // of all GPUs that a scan has listed
 
 	// These belong to the task.
 	pci       *pci.Bus
@@ -36,7 +36,7 @@ type bus struct {
 const busPatience = time.Second
 
 func newBus(sys string, patience time.Duration) *bus {
-	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU), patience: cmp.Or(patience, busPatience), seen: map[string]struct{}{}}
+	b := &bus{pci: pci.NewBus(sys, pci.VendorNVIDIA, isGPU), patience: cmp.Or(patience, busPatience), addresses: map[string]struct{}{}}
 	b.task = b.pool.NewTask(nil)
 	return b
 }
@@ -62,7 +62,7 @@ func (b *bus) scan(ctx context.Context, again bool) {
 		functions := append(pci.Functions{}, b.scanned...)
 		b.last.Store(&functions)
 		for _, f := range functions {
-			b.seen[f.Address] = struct{}{}
+			b.addresses[f.Address] = struct{}{}
 		}
 	}
 }
@@ -91,8 +91,8 @@ func (b *bus) otherDriver() bool {
 func (b *bus) lacks(address string) bool {
 	all, listed := b.functions()
 	_, found := all.Find(address)
-	_, seen := b.seen[address]
-	return listed && seen && !found
+	_, known := b.addresses[address]
+	return listed && known && !found
 }
 
 // numaNode returns the NUMA node of a GPU. It may be called while the bus is scanned.

@@ -22,7 +22,7 @@ var retryPolicy = backoff.Policy{First: 30 * time.Second, Max: 5 * time.Minute, 
 
 // operation is a call that concerns the whole driver: nvmlInit or nvmlShutdown. There is at most one, which may never return.
 type operation struct {
-	what  string
+	name  string
 	start time.Time
 	take  func() // uses its result
 }
@@ -63,16 +63,16 @@ func (d *driver) open(ctx context.Context, now time.Time) bool {
 	if !d.retry.Due(now) && hint == d.hint {
 		return false
 	}
-	lib, what := d.lib, "nvmlInit"
+	lib, name := d.lib, "nvmlInit"
 	if lib == nil {
-		what = "dlopen or nvmlInit"
+		name = "dlopen or nvmlInit"
 	}
 	var (
 		session *session
 		code    library.Code
 		err     error
 	)
-	d.late = !d.run(ctx, what, func() {
+	d.late = !d.run(ctx, name, func() {
 		if lib == nil {
 			if lib, err = d.loader.Load(d.path); err != nil {
 				return
@@ -106,8 +106,8 @@ func (d *driver) failed(now time.Time, hint string, f failure) {
 }
 
 // run runs an operation, and waits for it until the context ends. It reports whether the operation started.
-func (d *driver) run(ctx context.Context, what string, call, take func()) bool {
-	op := &operation{what: what, start: d.now(), take: take}
+func (d *driver) run(ctx context.Context, name string, call, take func()) bool {
+	op := &operation{name: name, start: d.now(), take: take}
 	d.pool.Run(ctx, workers.Job{Task: d.task, Func: call})
 	if d.task.Outcome() == workers.NotBegun {
 		return false
@@ -168,8 +168,8 @@ func (d *driver) replaced(now time.Time) bool {
 
 // report adds to the node why NVML cannot be used; unusable is nil if it can.
 func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
-	add := func(kind gpu.ProblemKind, what string, err error) {
-		n.Problems = append(n.Problems, gpu.Problem{Kind: kind, What: what, Err: err})
+	add := func(kind gpu.ProblemKind, subject string, err error) {
+		n.Problems = append(n.Problems, gpu.Problem{Kind: kind, What: subject, Err: err})
 	}
 	if d.replaced(now) {
 		add(gpu.ProblemSource, "library", fmt.Errorf("nvml: %s was replaced or removed after it was loaded; the loaded library is used as long as "+
@@ -179,7 +179,7 @@ func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
 		add(gpu.ProblemQuantity, "events", errSessionHung)
 	}
 	if f := unusable; f != nil {
-		add(gpu.ProblemSource, f.what, f.err)
+		add(gpu.ProblemSource, f.subject, f.err)
 		if f.restart {
 			n.RestartNeeded = f.err
 		}
@@ -191,8 +191,8 @@ func (d *driver) report(n *gpu.Node, now time.Time, unusable *failure) {
 // unusable returns why NVML cannot be used at present; nil: it can.
 func (d *driver) unusable() *failure {
 	if op := d.pending; op != nil {
-		return &failure{reason: gpu.FailureTimeout, silent: d.task.Outcome() != workers.Hung, what: "driver", err: fmt.Errorf(
-			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.what, op.start.Format(time.RFC3339),
+		return &failure{reason: gpu.FailureTimeout, silent: d.task.Outcome() != workers.Hung, subject: "driver", err: fmt.Errorf(
+			"nvml: %s has not returned since %s; see the kernel log (dmesg)", op.name, op.start.Format(time.RFC3339),
 		)}
 	}
 	if d.failure.err == nil {

@@ -26,13 +26,13 @@ const (
 
 // eventWatch polls the driver for XIDs between reads.
 type eventWatch struct {
-	found  func([]gpu.Event) // nil if events between reads are not wanted
+	report func([]gpu.Event) // nil if events between reads are not wanted
 	period time.Duration
 	timer  *time.Timer
 }
 
 func (w *eventWatch) start(poll func()) {
-	if w.found != nil {
+	if w.report != nil {
 		w.timer = time.AfterFunc(w.period, poll)
 	}
 }
@@ -45,10 +45,10 @@ func (w *eventWatch) stop() {
 }
 
 // Watch implements gpu.Watcher.
-func (s *source) Watch(found func([]gpu.Event)) {
+func (s *source) Watch(report func([]gpu.Event)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watch.found = found
+	s.watch.report = report
 }
 
 // startWatch polls the driver after a period, if it queues XIDs.
@@ -66,7 +66,7 @@ func (s *source) pollEvents() {
 	}
 	defer s.mu.Unlock()
 	if events := s.newEvents(); len(events) > 0 {
-		s.watch.found(events) // under the lock: LastEvents must not come between
+		s.watch.report(events) // under the lock: LastEvents must not come between
 	}
 }
 

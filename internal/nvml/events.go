@@ -75,7 +75,7 @@ func (e *events) register(g *knownGPU) (settled bool) {
 }
 
 // take takes what has happened since the last call.
-func (e *events) take(at time.Time) {
+func (e *events) take(now time.Time) {
 	if e == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (e *events) take(at time.Time) {
 		}
 		g.Happened()
 		if event.EventType == library.EventXID {
-			e.xids.add(g, int64(event.EventData), instanceOf(g, event.GpuInstanceId, event.ComputeInstanceId), at)
+			e.xids.add(g, int64(event.EventData), instanceOf(g, event.GpuInstanceId, event.ComputeInstanceId), now)
 		}
 	}
 }

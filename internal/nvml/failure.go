@@ -20,20 +20,20 @@ type failure struct {
 	// failed.
 	silent  bool
 	restart bool   // only a new process can use NVML again
-	what    string // for the problem
+	subject string // for the problem
 	err     error
 }
 
 // notLoaded returns the failure of a library that was not loaded.
 func notLoaded(err error) failure {
 	return failure{
-		reason: gpu.FailureLibrary, silent: true, restart: errors.Is(err, library.ErrOtherLoaded), what: "library", err: err,
+		reason: gpu.FailureLibrary, silent: true, restart: errors.Is(err, library.ErrOtherLoaded), subject: "library", err: err,
 	}
 }
 
 // failureOf returns the failure of the whole driver.
 func failureOf(code library.Code, err error) failure {
-	f := failure{reason: gpu.FailureOther, code: code, silent: true, restart: code == library.VersionMismatch, what: "driver", err: err}
+	f := failure{reason: gpu.FailureOther, code: code, silent: true, restart: code == library.VersionMismatch, subject: "driver", err: err}
 	switch code {
 	case library.LibraryNotFound, library.FunctionNotFound, library.Panicked:
 		f.reason = gpu.FailureLibrary

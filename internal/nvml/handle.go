@@ -38,32 +38,32 @@ type handle struct {
 }
 
 // read reads the GPU. A panic of the binding ends here.
-func (h *handle) read(at time.Time) {
+func (h *handle) read(now time.Time) {
 	h.result, h.code, h.listed = nil, library.Panicked, false
 	defer func() { _ = recover() }()
-	h.result, h.code = h.tryRead(at)
+	h.result, h.code = h.tryRead(now)
 	if h.code == library.ResetRequired {
 		_, code := h.lib.Device(h.index)
 		h.listed = code == library.OK
 	}
 }
 
-func (h *handle) tryRead(at time.Time) (*device.Result, library.Code) {
+func (h *handle) tryRead(now time.Time) (*device.Result, library.Code) {
 	g := h.gpu.Load()
 	if g != nil {
-		if code := h.check(g, at); code != library.OK {
+		if code := h.check(g, now); code != library.OK {
 			return nil, code
 		}
 		g = h.gpu.Load()
 	}
 	if g == nil {
-		h.checked = at
+		h.checked = now
 		var code library.Code
 		if g, code = h.find(); code != library.OK {
 			return nil, code
 		}
 	}
-	result, code := g.Read(at)
+	result, code := g.Read(now)
 	h.suspect = code != library.OK
 	if code != library.OK {
 		return nil, code
@@ -77,11 +77,11 @@ func (h *handle) tryRead(at time.Time) (*device.Result, library.Code) {
 
 // check verifies, from time to time and after a failure, that the handle still refers to the same GPU, and releases it otherwise: a
 // hypervisor may have replaced the GPU. A GPU that did not answer before and does not answer this call is not read.
-func (h *handle) check(g *knownGPU, at time.Time) library.Code {
-	if age := at.Sub(h.checked); !h.suspect && age >= 0 && age < handleTrust {
+func (h *handle) check(g *knownGPU, now time.Time) library.Code {
+	if age := now.Sub(h.checked); !h.suspect && age >= 0 && age < handleTrust {
 		return library.OK
 	}
-	h.checked = at
+	h.checked = now
 	uuid, code := g.HandleUUID()
 	switch {
 	case code == library.OK && uuid != "" && uuid != g.UUID():
@@ -118,9 +118,9 @@ func (h *handle) find() (*knownGPU, library.Code) {
 }
 
 // open finds the GPU without reading it, so that its XIDs are queued.
-func (h *handle) open(at time.Time) {
+func (h *handle) open(now time.Time) {
 	defer func() { _ = recover() }() // of the binding
-	h.checked = at
+	h.checked = now
 	_, _ = h.find()
 }
 
@@ -146,9 +146,9 @@ func (h *handle) outcome() outcome {
 }
 
 // fetchSamples fetches what the driver would overwrite before the next read.
-func (h *handle) fetchSamples(at time.Time) {
+func (h *handle) fetchSamples(now time.Time) {
 	defer func() { _ = recover() }() // of the binding
 	if g := h.gpu.Load(); g != nil && !h.suspect {
-		g.FetchSamples(at)
+		g.FetchSamples(now)
 	}
 }

@@ -102,20 +102,20 @@ func (k *knownGPUs) newSession() uint64 {
 
 // take returns the GPU of a UUID for a handle; nil if another handle of the session has it, because a GPU is read by one goroutine at a
 // time.
-func (k *knownGPUs) take(lib *library.Library, uuid string, by finder) *knownGPU {
+func (k *knownGPUs) take(lib *library.Library, uuid string, claimant finder) *knownGPU {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, g := range k.all {
 		if g.UUID() != uuid {
 			continue
 		}
-		if g.foundBy != by && g.foundBy.session == by.session {
+		if g.foundBy != claimant && g.foundBy.session == claimant.session {
 			return nil
 		}
-		g.foundBy = by
+		g.foundBy = claimant
 		return g
 	}
-	g := &knownGPU{GPU: device.New(lib, &k.cfg, uuid), foundBy: by}
+	g := &knownGPU{GPU: device.New(lib, &k.cfg, uuid), foundBy: claimant}
 	k.all = append(k.all, g)
 	return g
 }
@@ -198,13 +198,13 @@ func (k *knownGPUs) inUse(g *knownGPU, outcomes []outcome) bool {
 // renumber gives GPUs the index that NVML gives them, if that has changed and every known GPU was read. While one is missing the others
 // keep their indexes, so that its index stays free.
 func (k *knownGPUs) renumber(outcomes []outcome) {
-	read := 0
+	count := 0
 	for i := range outcomes {
 		if outcomes[i].result != nil {
-			read++
+			count++
 		}
 	}
-	if read < len(outcomes) || read < len(k.identified()) {
+	if count < len(outcomes) || count < len(k.identified()) {
 		return
 	}
 	for i := range outcomes {

@@ -59,7 +59,7 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 		m.addResult(g, o)
 		return needsRelease(o.result)
 	}
-	at := len(m.node.Devices)
+	start := len(m.node.Devices)
 	if m.isSilent(o) && !m.bus.lacks(k.Address()) {
 		if o == nil && m.driver.failure.code.Answer() == library.DriverGone {
 			g.CountersRestarted()
@@ -70,8 +70,8 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	}
 	fault, message := m.cause(g, o)
 	k.AddTo(m.node, fault, message)
-	m.xids.setTotals(g, m.node.Devices[at:])
-	d := &m.node.Devices[at]
+	m.xids.setTotals(g, m.node.Devices[start:])
+	d := &m.node.Devices[start]
 	if o != nil {
 		d.CurrentIndex = gpu.Some(o.handle.index)
 	}

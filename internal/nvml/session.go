@@ -52,18 +52,18 @@ func openSession(lib *library.Library, pool *workers.Pool, gpus *knownGPUs, even
 }
 
 // look counts the GPUs, and takes what has happened to them.
-func (s *session) look(at time.Time) {
+func (s *session) look(now time.Time) {
 	defer func() { _ = recover() }() // of the binding
 	if n, code := s.lib.DeviceCount(); code == library.OK {
 		s.count.Store(int64(min(n, maxGPUs)))
 	}
-	s.events.take(at)
+	s.events.take(now)
 }
 
 // takeEvents takes what has happened to the GPUs.
-func (s *session) takeEvents(at time.Time) {
+func (s *session) takeEvents(now time.Time) {
 	defer func() { _ = recover() }() // of the binding
-	s.events.take(at)
+	s.events.take(now)
 }
 
 // outdated reports whether NVML counts other GPUs than at the start of the session.
@@ -98,10 +98,10 @@ func (s *session) sampleRing() (shortest time.Duration) {
 }
 
 // jobs returns the jobs of a read, or of the fetching of samples between reads: one for each handle, and one for the session.
-func (s *session) jobs(at time.Time, work func(*handle, time.Time)) []workers.Job {
-	jobs := []workers.Job{{Task: s.task, Func: func() { s.look(at) }}}
+func (s *session) jobs(now time.Time, work func(*handle, time.Time)) []workers.Job {
+	jobs := []workers.Job{{Task: s.task, Func: func() { s.look(now) }}}
 	for _, h := range s.handles {
-		jobs = append(jobs, workers.Job{Task: h.task, Func: func() { work(h, at) }})
+		jobs = append(jobs, workers.Job{Task: h.task, Func: func() { work(h, now) }})
 	}
 	return jobs
 }

@@ -108,12 +108,12 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 			break
 		}
 		s.readGPUs(ctx, now)
-		gone := driverGone(s.outcomes)
-		if gone == library.OK && !s.driver.session.outdated() || !s.driver.close(ctx) {
+		reason := driverGone(s.outcomes)
+		if reason == library.OK && !s.driver.session.outdated() || !s.driver.close(ctx) {
 			break // or a call has not returned: what was read is all there is
 		}
-		if gone != library.OK {
-			s.driverGone(gone)
+		if reason != library.OK {
+			s.driverGone(reason)
 		}
 	}
 	if err := caller.Err(); errors.Is(err, context.Canceled) {
@@ -143,8 +143,8 @@ func budget(ctx context.Context) time.Duration {
 	if !ok {
 		return defaultBudget
 	}
-	left := time.Until(deadline)
-	return left - min(left/10, maxMargin)
+	remaining := time.Until(deadline)
+	return remaining - min(remaining/10, maxMargin)
 }
 
 // readGPUs reads every GPU on which no call of an earlier read is outstanding.
@@ -159,17 +159,17 @@ func (s *source) readGPUs(ctx context.Context, now time.Time) {
 
 // driverGone returns why the whole driver is gone: a GPU found it so, and none was read. OK: it is not.
 func driverGone(outcomes []outcome) library.Code {
-	gone := library.OK
+	reason := library.OK
 	for i := range outcomes {
 		o := &outcomes[i]
 		if o.result != nil {
 			return library.OK
 		}
 		if !o.hung && o.code.Answer() == library.DriverGone {
-			gone = o.code
+			reason = o.code
 		}
 	}
-	return gone
+	return reason
 }
 
 // driverGone notes that the driver is gone. It may be back within the same read, and then its counters have started again.

@@ -86,8 +86,8 @@ func (m *nodeMaker) withoutGPU() (failing []*outcome) {
 	known := m.gpus.identified()
 	for i := range m.outcomes {
 		o := &m.outcomes[i]
-		taken := slices.ContainsFunc(known, func(g *knownGPU) bool { return g.index() == o.handle.index })
-		if o.gpu == nil && !taken {
+		assigned := slices.ContainsFunc(known, func(g *knownGPU) bool { return g.index() == o.handle.index })
+		if o.gpu == nil && !assigned {
 			failing = append(failing, o)
 		}
 	}

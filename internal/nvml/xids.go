@@ -86,7 +86,7 @@ func (x *xids) forget(g *knownGPU) {
 }
 
 // add counts an XID on a GPU, and keeps it as an event of the MIG instance that it concerns, or with nil of the GPU.
-func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Time) {
+func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.counts[g]
@@ -96,7 +96,7 @@ func (x *xids) add(g *knownGPU, xid int64, instance *device.Identity, at time.Ti
 	c.add(xid, instance)
 	id := cmp.Or(instance, g.Identity())
 	x.keep(gpu.Event{
-		Type: gpu.EventXID, Time: at, XID: xid, DeviceID: id.ID, Parent: id.Parent, Name: id.Name, Model: id.Model, Vendor: gpu.NVIDIA,
+		Type: gpu.EventXID, Time: now, XID: xid, DeviceID: id.ID, Parent: id.Parent, Name: id.Name, Model: id.Model, Vendor: gpu.NVIDIA,
 	})
 }
 
@@ -123,7 +123,7 @@ func (x *xids) keep(e gpu.Event) {
 // instanceOf returns the MIG instance of a GPU that an event names by its numbers; nil if it names no instance, or an unknown one. The
 // number of the compute instance may be missing, and does not matter if the GPU instance has only one.
 func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identity {
-	var found []*device.Identity
+	var identities []*device.Identity
 	for _, i := range g.Instances() {
 		gi, ok := i.GPUInstance.Get()
 		if !ok || int64(gi) != int64(gpuInstance) {
@@ -132,10 +132,10 @@ func instanceOf(g *knownGPU, gpuInstance, computeInstance uint32) *device.Identi
 		if ci, ok := i.ComputeInstance.Get(); ok && int64(ci) == int64(computeInstance) {
 			return i
 		}
-		found = append(found, i)
+		identities = append(identities, i)
 	}
-	if len(found) == 1 && computeInstance == noInstance {
-		return found[0]
+	if len(identities) == 1 && computeInstance == noInstance {
+		return identities[0]
 	}
 	return nil
 }
@@ -147,18 +147,18 @@ const noInstance = math.MaxUint32
 func (x *xids) take() []gpu.Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	taken := x.queue
+	queue := x.queue
 	x.queue = nil
-	return taken
+	return queue
 }
 
 // takeDropped returns how many events were dropped since the last call.
 func (x *xids) takeDropped() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	taken := x.dropped
+	dropped := x.dropped
 	x.dropped = 0
-	return taken
+	return dropped
 }
 
 // setTotals sets the counts of a GPU, which is the first of the devices, and of its MIG instances.

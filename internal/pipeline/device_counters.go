@@ -29,10 +29,10 @@ type deviceCounters struct {
 
 // deviceTotals is what is known of the counters of one device.
 type deviceTotals struct {
-	seen   time.Time
-	epoch  uint64
-	limit  gpu.Opt[float64] // of power in watts, the highest of the last read that had one
-	totals map[totalKey]*checked
+	lastRead time.Time
+	epoch    uint64
+	limit    gpu.Opt[float64] // of power in watts, the highest of the last read that had one
+	totals   map[totalKey]*checked
 }
 
 // totalKey identifies a counter of a device.
@@ -70,11 +70,11 @@ const (
 
 // checked is what is known of one counter.
 type checked struct {
-	check  counter.Check
-	seen   time.Time // when it was read last
-	epoch  uint64
-	source time.Time       // since when the source counts, if it knows
-	reset  counter.Reading // after the last reset that was seen; the zero Reading if there was no reset
+	check    counter.Check
+	lastRead time.Time
+	epoch    uint64
+	source   time.Time       // since when the source counts, if it knows
+	reset    counter.Reading // after the last reset that was seen; the zero Reading if there was no reset
 }
 
 // check takes the doubtful totals out of a read.
@@ -92,10 +92,10 @@ func (c *deviceCounters) check(node *gpu.Node) {
 			totals = &deviceTotals{totals: map[totalKey]*checked{}}
 			c.devices[d.ID] = totals
 		}
-		totals.seen, totals.epoch = node.Time, d.Epoch
+		totals.lastRead, totals.epoch = node.Time, d.Epoch
 		totals.check(d)
 	}
-	maps.DeleteFunc(c.devices, func(_ string, totals *deviceTotals) bool { return node.Time.Sub(totals.seen) > forgetCounters })
+	maps.DeleteFunc(c.devices, func(_ string, totals *deviceTotals) bool { return node.Time.Sub(totals.lastRead) > forgetCounters })
 }
 
 // check takes the doubtful totals out of a device.
@@ -111,7 +111,7 @@ func (c *deviceTotals) check(d *gpu.Device) {
 	for i := range d.XIDs {
 		checkCount(c, totalKey{quantity: quantityXIDs, a: int(d.XIDs[i].XID)}, &d.XIDs[i].Count)
 	}
-	maps.DeleteFunc(c.totals, func(_ totalKey, known *checked) bool { return c.seen.Sub(known.seen) > forgetCounters })
+	maps.DeleteFunc(c.totals, func(_ totalKey, entry *checked) bool { return c.lastRead.Sub(entry.lastRead) > forgetCounters })
 }
 
 func (c *deviceTotals) checkPCIe(p *gpu.PCIe) {
@@ -197,23 +197,23 @@ func checkTotal[N gpu.Number](c *deviceTotals, key totalKey, total *gpu.Counter[
 	if !ok {
 		return
 	}
-	known := c.totals[key]
-	if known == nil && len(c.totals) >= maxRemembered {
+	entry := c.totals[key]
+	if entry == nil && len(c.totals) >= maxRemembered {
 		return
 	}
-	if known == nil || known.epoch != c.epoch || !known.source.Equal(total.Since()) {
-		known = &checked{epoch: c.epoch, source: total.Since()}
-		c.totals[key] = known
+	if entry == nil || entry.epoch != c.epoch || !entry.source.Equal(total.Since()) {
+		entry = &checked{epoch: c.epoch, source: total.Since()}
+		c.totals[key] = entry
 	}
-	known.seen = c.seen
-	switch verdict, reset := known.check.Next(counter.Reading{Value: float64(value), At: c.seen}, maxRate, 0); verdict {
+	entry.lastRead = c.lastRead
+	switch verdict, reset := entry.check.Next(counter.Reading{Value: float64(value), At: c.lastRead}, maxRate, 0); verdict {
 	case counter.Doubtful:
 		*total = gpu.Counter[N]{}
 		return
 	case counter.Reset:
-		known.reset = reset
+		entry.reset = reset
 	}
-	if !known.reset.At.IsZero() {
-		*total = gpu.TotalAfterReset(value, N(known.reset.Value), known.reset.At)
+	if !entry.reset.At.IsZero() {
+		*total = gpu.TotalAfterReset(value, N(entry.reset.Value), entry.reset.At)
 	}
 }

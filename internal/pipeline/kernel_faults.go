@@ -23,10 +23,10 @@ const (
 // Two kinds of lines are held for a moment. A line that a ring did not complete its job waits for the line with the process. A line that a
 // GPU has fallen off the bus waits for the XID 79, which says the same.
 type kernelFaults struct {
-	held   heldEvents
-	lost   map[string]time.Time      // when an XID 79 was last reported, by hw.id of the GPU
-	totals map[rasCounter]int64      // what an older driver last had as the total
-	resets map[string]kernellog.Kind // the last line of a reset, by hw.id of the GPU
+	pending heldEvents
+	lost    map[string]time.Time      // when an XID 79 was last reported, by hw.id of the GPU
+	totals  map[rasCounter]int64      // what an older driver last had as the total
+	resets  map[string]kernellog.Kind // the last line of a reset, by hw.id of the GPU
 }
 
 // rasCounter is a counter of hardware errors.
@@ -46,7 +46,7 @@ func (f *kernelFaults) noteXID(e *gpu.Event, now time.Time) {
 		return
 	}
 	remember(f.lost, gpuOf(e), now)
-	f.held = slices.DeleteFunc(f.held, func(h heldEvent) bool { return h.event.Type == gpu.EventLost && h.event.DeviceID == gpuOf(e) })
+	f.pending = slices.DeleteFunc(f.pending, func(h heldEvent) bool { return h.event.Type == gpu.EventLost && h.event.DeviceID == gpuOf(e) })
 }
 
 // remember sets a value of a map that must not grow without bound.
@@ -57,43 +57,43 @@ func remember[K comparable, V any](m map[K]V, key K, value V) {
 }
 
 // ofLog completes the event of a line, and returns what passes now.
-func (f *kernelFaults) fromLog(found *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
-	if found.Kind == kernellog.KindRingProcess {
+func (f *kernelFaults) fromLog(message *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
+	if message.Kind == kernellog.KindRingProcess {
 		return f.ringProcess(&e)
 	}
 	pass := f.release(e.DeviceID) // a line between the two: the process does not come any more
-	e.Class, e.Part, e.Errors = found.Class, found.Part, found.Count
-	switch found.Kind {
+	e.Class, e.Part, e.Errors = message.Class, message.Part, message.Count
+	switch message.Kind {
 	case kernellog.KindFallenOffBus:
 		e.Type = gpu.EventLost
-		if at, ok := f.lost[e.DeviceID]; !ok || now.Sub(at) > sentPeriod {
+		if last, ok := f.lost[e.DeviceID]; !ok || now.Sub(last) > sentPeriod {
 			return append(pass, f.hold(e, now)...)
 		}
 		return pass
 	case kernellog.KindRingTimeout:
-		e.Type, e.Recovered = gpu.EventRingTimeout, found.Recovered
+		e.Type, e.Recovered = gpu.EventRingTimeout, message.Recovered
 		if !e.Recovered {
 			return append(pass, f.hold(e, now)...)
 		}
 	case kernellog.KindRAS:
 		e.Type = gpu.EventRASError
-		if found.Total {
-			e.Errors = f.rise(rasCounter{e.DeviceID, e.Class, e.Part}, found.Count)
+		if message.Total {
+			e.Errors = f.rise(rasCounter{e.DeviceID, e.Class, e.Part}, message.Count)
 		}
 	case kernellog.KindBadPages:
 		e.Type = gpu.EventBadPages
 	case kernellog.KindBadPageLimit:
-		e.Type, e.Errors, e.Pages, e.AtLimit = gpu.EventBadPages, gpu.Opt[int64]{}, found.Count, true
+		e.Type, e.Errors, e.Pages, e.AtLimit = gpu.EventBadPages, gpu.Opt[int64]{}, message.Count, true
 	case kernellog.KindResetBegun, kernellog.KindResetSucceeded, kernellog.KindResetFailed:
-		if found.Kind == kernellog.KindResetFailed && f.resets[e.DeviceID] == found.Kind {
+		if message.Kind == kernellog.KindResetFailed && f.resets[e.DeviceID] == message.Kind {
 			return pass // the second line of one failure
 		}
-		remember(f.resets, e.DeviceID, found.Kind)
-		e.Type, e.Reset = gpu.EventReset, resetStates[found.Kind]
+		remember(f.resets, e.DeviceID, message.Kind)
+		e.Type, e.Reset = gpu.EventReset, resetStates[message.Kind]
 	case kernellog.KindPCIeError:
-		e.Type, e.PCIAddress = gpu.EventPCIeError, found.Address
+		e.Type, e.PCIAddress = gpu.EventPCIeError, message.Address
 	case kernellog.KindSwitchError: // of the machine: which GPUs it concerns is not known
-		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, found.Address, found.Link, "", found.Part
+		e.Type, e.PCIAddress, e.Link, e.DeviceID, e.Name = gpu.EventSwitchError, message.Address, message.Link, "", message.Part
 	default:
 		return pass
 	}
@@ -124,30 +124,30 @@ func (f *kernelFaults) rise(counter rasCounter, total gpu.Opt[int64]) gpu.Opt[in
 
 // hold holds an event for a moment. The event passes immediately if too many are held.
 func (f *kernelFaults) hold(e gpu.Event, now time.Time) []gpu.Event {
-	if len(f.held) == maxPaired {
+	if len(f.pending) == maxPaired {
 		return []gpu.Event{e}
 	}
-	f.held = append(f.held, heldEvent{e, now.Add(holdPeriod)})
+	f.pending = append(f.pending, heldEvent{e, now.Add(holdPeriod)})
 	return nil
 }
 
 // ringProcess returns the ring's event that waits for its process. The same line comes after other messages of the driver, which are not sent.
-func (f *kernelFaults) ringProcess(at *gpu.Event) []gpu.Event {
-	events := f.release(at.DeviceID)
+func (f *kernelFaults) ringProcess(message *gpu.Event) []gpu.Event {
+	events := f.release(message.DeviceID)
 	if n := len(events); n > 0 {
-		events[n-1].Process = at.Process
+		events[n-1].Process = message.Process
 	}
 	return events
 }
 
 // release returns the ring's events of a GPU, which wait no longer.
 func (f *kernelFaults) release(device string) (events []gpu.Event) {
-	f.held = slices.DeleteFunc(f.held, func(h heldEvent) bool {
-		wanted := h.event.Type == gpu.EventRingTimeout && h.event.DeviceID == device
-		if wanted {
+	f.pending = slices.DeleteFunc(f.pending, func(h heldEvent) bool {
+		match := h.event.Type == gpu.EventRingTimeout && h.event.DeviceID == device
+		if match {
 			events = append(events, h.event)
 		}
-		return wanted
+		return match
 	})
 	return events
 }

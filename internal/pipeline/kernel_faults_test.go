@@ -277,7 +277,7 @@ func TestKernelFaultsAreBounded(t *testing.T) {
 			lines = append(lines, line)
 		}
 		passed := k.fromLog(&gpu.Host{Name: "n"}, lines)
-		assert.LessOrEqual(t, len(k.faults.held), maxPaired)
+		assert.LessOrEqual(t, len(k.faults.pending), maxPaired)
 		assert.LessOrEqual(t, len(k.faults.totals), maxRemembered)
 		assert.LessOrEqual(t, len(k.faults.resets), maxRemembered)
 		assert.Len(t, append(passed, k.end()...), len(lines))

@@ -12,9 +12,9 @@ import (
 
 // kernelGPUs finds the GPU, or the MIG instance, that a line of the kernel's log is about. The log has its PCI address.
 type kernelGPUs struct {
-	at    map[string]gpuAt  // by PCI address
-	uuids map[string]string // by PCI address, from the log
-	ports ports
+	byAddress map[string]gpuAt  // by PCI address
+	uuids     map[string]string // by PCI address, from the log
+	ports     ports
 }
 
 // gpuAt is the GPU at a PCI address, as last read.
@@ -25,7 +25,7 @@ type gpuAt struct {
 
 // newKernelGPUs returns an empty kernelGPUs. sys is the mount point of sysfs.
 func newKernelGPUs(sys string) kernelGPUs {
-	return kernelGPUs{at: map[string]gpuAt{}, uuids: map[string]string{}, ports: newPorts(sys)}
+	return kernelGPUs{byAddress: map[string]gpuAt{}, uuids: map[string]string{}, ports: newPorts(sys)}
 }
 
 // set records the addresses of the GPUs of a node. A GPU that is gone keeps its address until another GPU has it.
@@ -38,7 +38,7 @@ func (g *kernelGPUs) set(node *gpu.Node) {
 	}
 	for i := range node.Devices {
 		if d := &node.Devices[i]; d.Parent == "" && d.Info.PCIAddress != "" {
-			g.at[d.Info.PCIAddress] = gpuAt{identityOf(d), instances[d.ID]}
+			g.byAddress[d.Info.PCIAddress] = gpuAt{identityOf(d), instances[d.ID]}
 			g.ports.set(d.Info.PCIAddress)
 		}
 	}
@@ -52,29 +52,29 @@ func identityOf(d *gpu.Device) gpu.Device {
 }
 
 // device returns the device that a line is about.
-func (g *kernelGPUs) device(host *gpu.Host, found *kernellog.Event) gpu.Device {
-	at, known := g.at[found.Address]
+func (g *kernelGPUs) device(host *gpu.Host, message *kernellog.Event) gpu.Device {
+	entry, known := g.byAddress[message.Address]
 	if !known {
-		return gpu.Device{ID: cmp.Or(g.uuids[found.Address], cmp.Or(host.NodeName, host.Name)+"/"+found.Address)}
+		return gpu.Device{ID: cmp.Or(g.uuids[message.Address], cmp.Or(host.NodeName, host.Name)+"/"+message.Address)}
 	}
-	if instance := at.instance(found); instance != nil {
+	if instance := entry.instance(message); instance != nil {
 		return *instance
 	}
-	return at.gpu
+	return entry.gpu
 }
 
 // instance returns the MIG instance that a line names; nil if the line names no instance, or an unknown one.
-func (g *gpuAt) instance(found *kernellog.Event) *gpu.Device {
+func (g *gpuAt) instance(message *kernellog.Event) *gpu.Device {
 	var only *gpu.Device
 	for i := range g.instances {
 		d := &g.instances[i]
-		if !found.GPUInstance.Known() || d.GPUInstance != found.GPUInstance {
+		if !message.GPUInstance.Known() || d.GPUInstance != message.GPUInstance {
 			continue
 		}
-		if d.ComputeInstance == found.ComputeInstance {
+		if d.ComputeInstance == message.ComputeInstance {
 			return d
 		}
-		if found.ComputeInstance.Known() {
+		if message.ComputeInstance.Known() {
 			continue
 		}
 		if only != nil {

@@ -12,11 +12,11 @@ import (
 // match takes from an event of the source the XIDs that the log had before, and reports whether these were all.
 func (k *kernelXIDs) match(e *gpu.Event) bool {
 	for {
-		i := find(k.sent, e)
+		i := find(k.logXIDs, e)
 		if i < 0 {
 			return false
 		}
-		k.sent = append(k.sent[:i], k.sent[i+1:]...)
+		k.logXIDs = append(k.logXIDs[:i], k.logXIDs[i+1:]...)
 		if !takeOne(e) {
 			return true
 		}

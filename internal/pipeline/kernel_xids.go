@@ -32,13 +32,13 @@ type kernelXIDs struct {
 	late       func([]gpu.Event)      // called with what waited for another line in vain
 	executable func(pid int64) string // see Options.Executable
 
-	mu    sync.Mutex
-	gpus  kernelGPUs
-	names lastNames
-	held  heldEvents  // XIDs of the source
-	sent  heldEvents  // XIDs of the log, which passed
-	timer *time.Timer // ends the wait of the oldest that is held
-	ended bool
+	mu         sync.Mutex
+	gpus       kernelGPUs
+	names      lastNames
+	sourceXIDs heldEvents
+	logXIDs    heldEvents  // passed already
+	timer      *time.Timer // ends the wait of the oldest that is held
+	ended      bool
 
 	faults kernelFaults // what the log has in addition to XIDs
 }
@@ -67,7 +67,7 @@ func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.due(now)
+	k.logXIDs.due(now)
 	var pass []gpu.Event
 	for _, e := range events {
 		if e.Type != gpu.EventXID {
@@ -77,10 +77,10 @@ func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 		k.faults.noteXID(&e, now)
 		switch matched := k.match(&e); {
 		case matched:
-		case len(k.held) == maxPaired || k.ended:
+		case len(k.sourceXIDs) == maxPaired || k.ended:
 			pass = append(pass, e)
 		default:
-			k.held = append(k.held, heldEvent{e, now.Add(holdPeriod)})
+			k.sourceXIDs = append(k.sourceXIDs, heldEvent{e, now.Add(holdPeriod)})
 			k.startTimer(now)
 		}
 	}
@@ -94,7 +94,7 @@ func (k *kernelXIDs) open() []gpu.Event {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	events := append(k.held.events(), k.faults.held.events()...)
+	events := append(k.sourceXIDs.events(), k.faults.pending.events()...)
 	for i := range events {
 		events[i].UID = uuid.Must(uuid.NewV7()).String()
 	}
@@ -102,39 +102,39 @@ func (k *kernelXIDs) open() []gpu.Event {
 }
 
 // ofLog takes what the log has, and returns what passes now.
-func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Event {
+func (k *kernelXIDs) fromLog(host *gpu.Host, messages []kernellog.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	k.sent.due(now)
+	k.logXIDs.due(now)
 	var pass []gpu.Event
-	for i := range found {
-		if reporter := found[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
+	for i := range messages {
+		if reporter := messages[i].Kind.Vendor(); reporter != "" && reporter != k.vendor {
 			continue
 		}
-		switch found := &found[i]; found.Kind {
+		switch message := &messages[i]; message.Kind {
 		case kernellog.KindGPU:
-			remember(k.gpus.uuids, found.Address, found.UUID)
+			remember(k.gpus.uuids, message.Address, message.UUID)
 		case kernellog.KindXID:
-			e := k.event(host, found)
+			e := k.event(host, message)
 			k.faults.noteXID(&e, now)
-			if i := find(k.held, &e); i >= 0 {
-				copied := &k.held[i].event
+			if i := find(k.sourceXIDs, &e); i >= 0 {
+				copied := &k.sourceXIDs[i].event
 				e.DeviceID, e.Parent, e.Name, e.Model = copied.DeviceID, copied.Parent, copied.Name, copied.Model
 				if !takeOne(copied) {
-					k.held = append(k.held[:i], k.held[i+1:]...)
+					k.sourceXIDs = append(k.sourceXIDs[:i], k.sourceXIDs[i+1:]...)
 				}
-			} else if len(k.sent) < maxPaired {
-				k.sent = append(k.sent, heldEvent{e, now.Add(sentPeriod)})
+			} else if len(k.logXIDs) < maxPaired {
+				k.logXIDs = append(k.logXIDs, heldEvent{e, now.Add(sentPeriod)})
 			}
 			pass = append(pass, e)
 		case kernellog.KindPCIeError:
-			if address, ok := k.gpus.ports.gpu(found.Address); ok {
-				e := k.event(host, &kernellog.Event{Kind: found.Kind, Time: found.Time, Address: address, Text: found.Text})
-				pass = append(pass, k.faults.fromLog(found, e, now)...)
+			if address, ok := k.gpus.ports.gpu(message.Address); ok {
+				e := k.event(host, &kernellog.Event{Kind: message.Kind, Time: message.Time, Address: address, Text: message.Text})
+				pass = append(pass, k.faults.fromLog(message, e, now)...)
 			}
 		default:
-			pass = append(pass, k.faults.fromLog(found, k.event(host, found), now)...)
+			pass = append(pass, k.faults.fromLog(message, k.event(host, message), now)...)
 		}
 	}
 	if !k.ended {
@@ -144,26 +144,26 @@ func (k *kernelXIDs) fromLog(host *gpu.Host, found []kernellog.Event) []gpu.Even
 }
 
 // event returns the event of a line: the device, the time and what the driver says. It is of type EventXID.
-func (k *kernelXIDs) event(host *gpu.Host, found *kernellog.Event) gpu.Event {
-	d := k.gpus.device(host, found)
+func (k *kernelXIDs) event(host *gpu.Host, message *kernellog.Event) gpu.Event {
+	d := k.gpus.device(host, message)
 	e := gpu.Event{
-		Type: gpu.EventXID, Time: found.Time, XID: found.XID, Detail: found.Text,
-		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, found.Kind.Vendor()),
+		Type: gpu.EventXID, Time: message.Time, XID: message.XID, Detail: message.Text,
+		DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: cmp.Or(d.Vendor, message.Kind.Vendor()),
 	}
-	if pid, ok := found.PID.Get(); ok {
+	if pid, ok := message.PID.Get(); ok {
 		var executable string
 		if k.executable != nil {
 			executable = k.executable(pid)
 		}
-		e.Process = &gpu.Process{PID: pid, Executable: k.names.get(pid, executable, found.Process)}
+		e.Process = &gpu.Process{PID: pid, Executable: k.names.get(pid, executable, message.Process)}
 	}
 	return e
 }
 
 // startTimer has what is held pass when its wait is over.
 func (k *kernelXIDs) startTimer(now time.Time) {
-	next := k.held.nextEnd()
-	if end := k.faults.held.nextEnd(); next.IsZero() || !end.IsZero() && end.Before(next) {
+	next := k.sourceXIDs.nextEnd()
+	if end := k.faults.pending.nextEnd(); next.IsZero() || !end.IsZero() && end.Before(next) {
 		next = end
 	}
 	if k.timer == nil && !next.IsZero() {
@@ -174,7 +174,7 @@ func (k *kernelXIDs) startTimer(now time.Time) {
 func (k *kernelXIDs) pass() {
 	k.mu.Lock()
 	now := time.Now()
-	events := append(k.held.due(now), k.faults.held.due(now)...)
+	events := append(k.sourceXIDs.due(now), k.faults.pending.due(now)...)
 	k.timer = nil
 	if !k.ended {
 		k.startTimer(now)
@@ -197,7 +197,7 @@ func (k *kernelXIDs) end() []gpu.Event {
 		k.timer.Stop()
 		k.timer = nil
 	}
-	events := append(k.held.events(), k.faults.held.events()...)
-	k.held, k.faults.held = nil, nil
+	events := append(k.sourceXIDs.events(), k.faults.pending.events()...)
+	k.sourceXIDs, k.faults.pending = nil, nil
 	return events
 }

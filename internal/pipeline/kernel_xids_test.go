@@ -246,9 +246,9 @@ func TestKernelXIDsAreBounded(t *testing.T) {
 			lines[i].Address += string(rune('a' + i))
 		}
 		assert.Len(t, k.fromSource(many), 2*maxPaired)
-		assert.Len(t, k.held, maxPaired)
+		assert.Len(t, k.sourceXIDs, maxPaired)
 		assert.Len(t, k.fromLog(&gpu.Host{Name: "n"}, lines), 3*maxRemembered/2)
-		assert.LessOrEqual(t, len(k.sent), maxPaired)
+		assert.LessOrEqual(t, len(k.logXIDs), maxPaired)
 		assert.LessOrEqual(t, len(k.gpus.uuids), maxRemembered)
 		assert.Len(t, k.end(), maxPaired)
 	})

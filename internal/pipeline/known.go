@@ -38,7 +38,7 @@ type KnownFailure struct {
 	Text   string            `json:"text"`
 }
 
-// kept is what Checkpoint returns. It changes together with the events that wait.
+// checkpointState is what Checkpoint returns. It changes together with the events that wait.
 type checkpointState struct {
 	mu    sync.Mutex
 	known *Known // nil before the first read
@@ -71,7 +71,7 @@ func knownStates(states map[string]lastState) map[string]KnownState {
 	}
 	known := make(map[string]KnownState, len(states))
 	for id, s := range states {
-		known[id] = KnownState{State: s.State, Since: s.since, Seen: s.seen}
+		known[id] = KnownState{State: s.State, Since: s.since, Seen: s.lastRead}
 	}
 	return known
 }
@@ -83,7 +83,7 @@ func restoredStates(known map[string]KnownState) map[string]lastState {
 	states := make(map[string]lastState, len(known))
 	for id, s := range known {
 		if s.State < gpu.NumStates {
-			states[id] = lastState{State: s.State, since: s.Since, seen: s.Seen, restored: true}
+			states[id] = lastState{State: s.State, since: s.Since, lastRead: s.Seen, restored: true}
 		}
 	}
 	return states

@@ -24,7 +24,7 @@ func (l *lastIndexes) complete(node *gpu.Node) {
 	now := make(map[string]int, len(node.Devices))
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		if last, ok := l.indexes[d.ID]; ok && !d.CurrentIndex.Known() && !taken(node, d, last) {
+		if last, ok := l.indexes[d.ID]; ok && !d.CurrentIndex.Known() && !indexInUse(node, d, last) {
 			d.CurrentIndex = gpu.Some(last)
 		}
 		if index, ok := d.CurrentIndex.Get(); ok {
@@ -34,8 +34,8 @@ func (l *lastIndexes) complete(node *gpu.Node) {
 	l.indexes = now
 }
 
-// taken reports whether another device of the node has an index.
-func taken(node *gpu.Node, d *gpu.Device, index int) bool {
+// indexInUse reports whether another device of the node has an index.
+func indexInUse(node *gpu.Node, d *gpu.Device, index int) bool {
 	for i := range node.Devices {
 		if o := &node.Devices[i]; o.CurrentIndex == gpu.Some(index) && countedTogether(d, o) {
 			return true

@@ -28,7 +28,7 @@ const (
 var repeats = backoff.Policy{First: time.Minute, Max: time.Hour, Free: 4}
 
 // subject is what a line is about. The device is empty for a whole node.
-type subject struct{ device, what string }
+type subject struct{ device, topic string }
 
 // history remembers what was logged about each subject, so that there is a line when that changes and not at every read.
 type history struct {
@@ -39,7 +39,7 @@ type history struct {
 // logged is the last line about a subject.
 type logged struct {
 	kind  string // the kind of its reason; empty: that it is over
-	at    time.Time
+	time  time.Time
 	kinds []string // kinds of all lines since the subject was new
 	pause backoff.Backoff
 }
@@ -65,13 +65,13 @@ func (h *history) changed(s subject, kind string) bool {
 	if last.kind == kind || !unknown && !last.pause.Due(now) {
 		return false
 	}
-	if now.Sub(last.at) > forgetAfter {
+	if now.Sub(last.time) > forgetAfter {
 		last.pause, last.kinds, unknown = backoff.Backoff{}, nil, true
 	}
 	if unknown {
 		last.kinds = append(last.kinds, kind)
 	}
-	last.kind, last.at = kind, now
+	last.kind, last.time = kind, now
 	last.pause.Failed(now, repeats)
 	return true
 }
@@ -86,7 +86,7 @@ func (h *history) forget(present func(subject) bool) {
 	}
 	now := h.now()
 	maps.DeleteFunc(h.subjects, func(s subject, last *logged) bool {
-		return !present(s) && (absent > maxAbsent || now.Sub(last.at) > forgetAfter)
+		return !present(s) && (absent > maxAbsent || now.Sub(last.time) > forgetAfter)
 	})
 }
 

@@ -31,7 +31,7 @@ const (
 type line struct {
 	level  zapcore.Level
 	event  string // what happened
-	what   string // empty: the devices themselves
+	topic  string // empty: the devices themselves
 	kind   string // of the reason
 	reason string
 	fields []zap.Field
@@ -47,24 +47,24 @@ type lines struct {
 }
 
 type lineKey struct {
-	event, what, kind string
-	ofDevice          bool
+	event, topic, kind string
+	ofDevice           bool
 }
 
 // add adds a line, or its device to the line that says the same.
 func (l *lines) add(n line, device, name string) {
-	key := lineKey{n.event, n.what, n.kind, device != ""}
-	to := l.index[key]
-	if to == nil {
+	key := lineKey{n.event, n.topic, n.kind, device != ""}
+	target := l.index[key]
+	if target == nil {
 		if l.index == nil {
 			l.index = make(map[lineKey]*line)
 		}
-		to = &n
-		l.index[key] = to
-		l.all = append(l.all, to)
+		target = &n
+		l.index[key] = target
+		l.all = append(l.all, target)
 	}
 	if device != "" {
-		to.devices, to.names = append(to.devices, device), append(to.names, name)
+		target.devices, target.names = append(target.devices, device), append(target.names, name)
 	}
 }
 
@@ -74,7 +74,7 @@ func (l *lines) sort() {
 		slices.Sort(n.devices)
 	}
 	slices.SortFunc(l.all, func(a, b *line) int {
-		return cmp.Or(strings.Compare(a.what, b.what), slices.Compare(a.devices, b.devices))
+		return cmp.Or(strings.Compare(a.topic, b.topic), slices.Compare(a.devices, b.devices))
 	})
 }
 
@@ -87,7 +87,7 @@ func (l *lines) write(logger *zap.Logger, suffix string) (more int) {
 }
 
 func (l *line) message() string {
-	subject := l.what
+	subject := l.topic
 	if len(l.devices) > 0 {
 		if subject != "" {
 			subject += " of "
@@ -104,13 +104,13 @@ func (l *line) message() string {
 
 func (l *line) allFields() []zap.Field {
 	var fields []zap.Field
-	if l.what != "" {
-		fields = append(fields, zap.String("what", l.what))
+	if l.topic != "" {
+		fields = append(fields, zap.String("what", l.topic))
 	}
 	if len(l.devices) > 0 {
 		listed := min(len(l.devices), maxDevices)
 		fields = append(fields, zap.Strings("hw.id", l.devices[:listed]))
-		if names := slices.DeleteFunc(slices.Clone(l.names[:listed]), func(name string) bool { return name == "" }); l.what == "" && len(names) > 0 {
+		if names := slices.DeleteFunc(slices.Clone(l.names[:listed]), func(name string) bool { return name == "" }); l.topic == "" && len(names) > 0 {
 			fields = append(fields, zap.Strings("hw.name", names))
 		}
 		if more := len(l.devices) - listed; more > 0 {

@@ -123,8 +123,8 @@ func (p *Pipeline) logRead() bool {
 }
 
 // Failed notes a read that brought no node, and returns a node with only its failure, to be recorded.
-func (p *Pipeline) Failed(host gpu.Host, vendor gpu.Vendor, at time.Time, err error) *gpu.Node {
-	node := &gpu.Node{Host: host, Vendor: vendor, Time: at, Source: p.options.Source, Failure: gpu.FailureOf(err)}
+func (p *Pipeline) Failed(host gpu.Host, vendor gpu.Vendor, now time.Time, err error) *gpu.Node {
+	node := &gpu.Node{Host: host, Vendor: vendor, Time: now, Source: p.options.Source, Failure: gpu.FailureOf(err)}
 	p.problems.Add(gpu.Problem{Kind: gpu.ProblemSource, What: "read", Err: err})
 	if p.options.Events {
 		source := p.sources.next(node)
@@ -143,8 +143,8 @@ func (p *Pipeline) Metrics(node *gpu.Node) pmetric.Metrics {
 }
 
 // End ends all series, because the node is not read any more.
-func (p *Pipeline) End(at time.Time) pmetric.Metrics {
-	return p.series.End(pmetric.NewMetrics(), pcommon.NewTimestampFromTime(at))
+func (p *Pipeline) End(now time.Time) pmetric.Metrics {
+	return p.series.End(pmetric.NewMetrics(), pcommon.NewTimestampFromTime(now))
 }
 
 // eventsDropped counts events that were dropped, and logs the first ones.
@@ -181,9 +181,9 @@ func (p *Pipeline) Found() <-chan struct{} { return p.waiting.found }
 func (p *Pipeline) Waiting() int { return p.waiting.count() }
 
 // AddKernelLog queues what the kernel's log has of the vendor's GPUs. It may be called from any goroutine.
-func (p *Pipeline) AddKernelLog(host *gpu.Host, found []kernellog.Event) {
+func (p *Pipeline) AddKernelLog(host *gpu.Host, messages []kernellog.Event) {
 	if p.kernel != nil {
-		p.waiting.addFound(p.kernel.fromLog(host, found))
+		p.waiting.addFound(p.kernel.fromLog(host, messages))
 	}
 }
 

@@ -60,7 +60,7 @@ func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 	lasts := func(s subject) bool { return reasons[s] != nil }
 	for s := range l.history.subjects {
 		if !lasts(s) && l.history.changed(s, "") {
-			ended.add(line{level: zapcore.InfoLevel, event: "Read works again", what: s.what}, s.device, "")
+			ended.add(line{level: zapcore.InfoLevel, event: "Read works again", topic: s.topic}, s.device, "")
 		}
 	}
 	maps.DeleteFunc(l.present, func(s subject, _ bool) bool { return !lasts(s) })
@@ -73,14 +73,14 @@ func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 }
 
 // failed notes a problem and adds its line if one is due.
-func (l *ProblemLog) failed(to *lines, s subject, why *reason, expected bool) {
+func (l *ProblemLog) failed(out *lines, s subject, why *reason, expected bool) {
 	l.present[s] = expected
-	n := line{level: zapcore.WarnLevel, event: "Read failed", what: s.what, reason: why.text, kind: why.kind()}
+	n := line{level: zapcore.WarnLevel, event: "Read failed", topic: s.topic, reason: why.text, kind: why.kind()}
 	if !expected {
 		n.level, n.event = zapcore.InfoLevel, "No GPU of this vendor found"
 	}
 	if l.history.changed(s, n.event+": "+n.kind) {
-		to.add(n, s.device, "")
+		out.add(n, s.device, "")
 	}
 }
 

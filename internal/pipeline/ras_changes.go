@@ -34,12 +34,12 @@ func (c *rasChanges) next(node *gpu.Node, logRead bool) []gpu.Event {
 		if d.Vendor != gpu.AMD || d.Unread || len(d.Errors) == 0 && !d.RetiredPages.Bad.Known() {
 			continue
 		}
-		last, seen := c.last[d.ID]
-		if !seen && len(c.last) == maxRemembered {
+		last, exists := c.last[d.ID]
+		if !exists && len(c.last) == maxRemembered {
 			continue
 		}
 		now := countsOf(d, last)
-		if seen && !known {
+		if exists && !known {
 			events = append(events, now.events(node, d, last)...)
 		}
 		if c.last == nil {

@@ -23,14 +23,14 @@ type stateChanges struct {
 // restored: that was before this process started.
 type lastState struct {
 	gpu.State
-	since, seen time.Time
-	restored    bool
+	since, lastRead time.Time
+	restored        bool
 }
 
 // lasted returns how long the state lasted until a time, as far as it was seen.
 func (s lastState) lasted(until time.Time) gpu.Opt[time.Duration] {
 	if s.restored {
-		until = s.seen
+		until = s.lastRead
 	}
 	if s.since.IsZero() || until.Before(s.since) {
 		return gpu.Opt[time.Duration]{}
@@ -43,7 +43,7 @@ func (s lastState) lastSeen() time.Time {
 	if !s.restored {
 		return time.Time{}
 	}
-	return s.seen
+	return s.lastRead
 }
 
 // next returns an event for each device whose state has changed. For a device that was not in the last node there is an event only if its
@@ -52,13 +52,13 @@ func (s lastState) lastSeen() time.Time {
 // exception is a device whose state is from an earlier process: its GPU was perhaps lost before this process could identify it.
 func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 	var events []gpu.Event
-	maps.DeleteFunc(s.ended, func(_ string, was lastState) bool { return node.Time.Sub(was.seen) > endedPeriod })
+	maps.DeleteFunc(s.ended, func(_ string, state lastState) bool { return node.Time.Sub(state.lastRead) > endedPeriod })
 	now := make(map[string]lastState, len(node.Devices))
 	for i := range node.Devices {
 		d := &node.Devices[i]
-		last, seen := s.last[d.ID]
-		if was, ended := s.ended[d.ID]; ended && !seen {
-			last, seen = was, true
+		last, exists := s.last[d.ID]
+		if previous, ended := s.ended[d.ID]; ended && !exists {
+			last, exists = previous, true
 			delete(s.ended, d.ID)
 		}
 		if placeholder := node.Placeholder(d); placeholder != d.ID {
@@ -67,13 +67,13 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 			}
 		}
 		if d.Unread {
-			if seen {
+			if exists {
 				now[d.ID] = last
 			}
 			continue
 		}
-		state := lastState{State: d.State(), seen: node.Time}
-		if seen && last.State == state.State {
+		state := lastState{State: d.State(), lastRead: node.Time}
+		if exists && last.State == state.State {
 			state.since = last.since
 			now[d.ID] = state
 			continue
@@ -82,14 +82,14 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 			state.since = node.Time
 		}
 		now[d.ID] = state
-		if !seen && state.State == gpu.StateOK {
+		if !exists && state.State == gpu.StateOK {
 			continue
 		}
 		e := gpu.Event{
 			Type: gpu.EventStatus, Time: node.Time, DeviceID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
 			State: state.State, Faults: faultTypes(d), RecoveryAction: d.RecoveryAction, RecoveryWord: d.RecoveryWord, Message: stateMessage(d),
 		}
-		if seen {
+		if exists {
 			e.Previous, e.Lasted, e.LastSeen = gpu.Some(last.State), last.lasted(node.Time), last.lastSeen()
 		}
 		events = append(events, e)
@@ -102,7 +102,7 @@ func (s *stateChanges) next(node *gpu.Node) []gpu.Event {
 }
 
 // end ends the state of a placeholder by the device that took its place, and returns the event of it.
-func (s *stateChanges) end(placeholder string, d *gpu.Device, at time.Time) (gpu.Event, bool) {
+func (s *stateChanges) end(placeholder string, d *gpu.Device, now time.Time) (gpu.Event, bool) {
 	last, known := s.last[placeholder]
 	if !known {
 		last, known = s.ended[placeholder]
@@ -113,8 +113,8 @@ func (s *stateChanges) end(placeholder string, d *gpu.Device, at time.Time) (gpu
 		return gpu.Event{}, false
 	}
 	return gpu.Event{
-		Type: gpu.EventStatus, Time: at, DeviceID: placeholder, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-		State: gpu.StateOK, Previous: gpu.Some(last.State), Lasted: last.lasted(at), LastSeen: last.lastSeen(), Message: "the GPU can be identified again; its id is " + d.ID,
+		Type: gpu.EventStatus, Time: now, DeviceID: placeholder, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
+		State: gpu.StateOK, Previous: gpu.Some(last.State), Lasted: last.lasted(now), LastSeen: last.lastSeen(), Message: "the GPU can be identified again; its id is " + d.ID,
 	}, true
 }
 
@@ -124,8 +124,8 @@ func (s *stateChanges) keepEnded(node *gpu.Node, now map[string]lastState) {
 	prefix := node.Placeholder(&gpu.Device{})
 	for id, state := range s.last {
 		_, stays := now[id]
-		kept := strings.HasPrefix(id, prefix) || state.restored
-		if !stays && kept && state.State != gpu.StateOK && len(s.ended) < maxEnded {
+		eligible := strings.HasPrefix(id, prefix) || state.restored
+		if !stays && eligible && state.State != gpu.StateOK && len(s.ended) < maxEnded {
 			if s.ended == nil {
 				s.ended = map[string]lastState{}
 			}

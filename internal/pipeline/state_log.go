@@ -58,8 +58,8 @@ func (l *stateLog) update(node *gpu.Node, changes []gpu.Event) {
 	healthy.write(l.logger, l.suffix)
 }
 
-func (l *stateLog) healthy(to *lines, id, name string) {
+func (l *stateLog) healthy(out *lines, id, name string) {
 	if l.history.changed(subject{device: id}, "") {
-		to.add(line{level: zapcore.InfoLevel, event: "GPU healthy again"}, id, name)
+		out.add(line{level: zapcore.InfoLevel, event: "GPU healthy again"}, id, name)
 	}
 }

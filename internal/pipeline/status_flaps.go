@@ -74,9 +74,9 @@ func (w *watchedStatus) take() []gpu.Event {
 	if w.sum == nil {
 		return nil
 	}
-	taken := *w.sum
+	sum := *w.sum
 	w.sum = nil
-	return []gpu.Event{taken}
+	return []gpu.Event{sum}
 }
 
 // ended returns the sums whose period is over, and starts the next period of their devices. Devices without a sum are no longer watched.

@@ -60,12 +60,12 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 		return nil
 	}
 	var events []gpu.Event
-	at := node.Time.Round(0)       // the time that the machine slept counts
+	readTime := node.Time.Round(0) // the time that the machine slept counts
 	longest := t.cadence.Longest() // before this read
-	t.cadence.Next(at)
+	t.cadence.Next(readTime)
 	now, free := make(map[string]Throttling, len(t.open)), make(map[string]time.Time, len(node.Devices))
 	for id, open := range t.open {
-		if open.restored && at.Sub(open.Seen) <= endedPeriod {
+		if open.restored && readTime.Sub(open.Seen) <= endedPeriod {
 			now[id] = open
 		}
 	}
@@ -82,7 +82,7 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 		case !known:
 		case len(reasons) > 0:
 			if !throttled {
-				open = Throttling{Since: node.Time, SinceKnown: wasFree && at.Sub(last) <= longest}
+				open = Throttling{Since: node.Time, SinceKnown: wasFree && readTime.Sub(last) <= longest}
 			}
 			open.Seen, open.restored = node.Time, false
 			open.Reasons = slices.Compact(slices.Sorted(slices.Values(slices.Concat(open.Reasons, reasons))))
@@ -93,7 +93,7 @@ func (t *throttleChanges) next(node *gpu.Node) []gpu.Event {
 			now[d.ID] = open
 		default:
 			delete(now, d.ID)
-			free[d.ID] = at
+			free[d.ID] = readTime
 			if throttled && open.Sent {
 				events = append(events, throttleEvent(gpu.EventThrottledEnded, node, d, &open))
 			}

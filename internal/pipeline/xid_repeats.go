@@ -26,8 +26,8 @@ const (
 // The events of a GPU stay in order, and the place of a sum in this order is the time of its last XID: before any event of a GPU is sent,
 // its sums are sent.
 type xidRepeats struct {
-	watched map[repeatKey]*watchedXID
-	held    uint64 // a number for each XID that was summed
+	watched  map[repeatKey]*watchedXID
+	sequence uint64 // a number for each XID that was summed
 }
 
 // repeatKey is what equal events have in common.
@@ -98,8 +98,8 @@ func split(e gpu.Event) (first gpu.Event, rest []gpu.Event) {
 
 // hold adds an event to a sum.
 func (r *xidRepeats) hold(watched *watchedXID, e gpu.Event) {
-	r.held++
-	watched.last = r.held
+	r.sequence++
+	watched.last = r.sequence
 	if e.Count == 0 {
 		e.Count, e.First = 1, e.Time
 	}
@@ -185,22 +185,22 @@ func (r *xidRepeats) nextEnd() (next time.Time) {
 	return next
 }
 
-// summing returns the wanted keys that have a sum, in the order of their last XIDs.
-func (r *xidRepeats) summing(wanted func(*watchedXID) bool) []*watchedXID {
-	var found []*watchedXID
+// summing returns the keys that pass a filter and have a sum, in the order of their last XIDs.
+func (r *xidRepeats) summing(filter func(*watchedXID) bool) []*watchedXID {
+	var result []*watchedXID
 	for watched := range maps.Values(r.watched) {
-		if watched.sum != nil && wanted(watched) {
-			found = append(found, watched)
+		if watched.sum != nil && filter(watched) {
+			result = append(result, watched)
 		}
 	}
-	slices.SortFunc(found, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
-	return found
+	slices.SortFunc(result, func(a, b *watchedXID) int { return cmp.Compare(a.last, b.last) })
+	return result
 }
 
-// take takes the wanted sums, and starts new ones: the sums of a GPU that are taken together end together.
-func (r *xidRepeats) take(wanted func(*watchedXID) bool, now time.Time) []gpu.Event {
+// take takes the sums that pass a filter, and starts new ones: the sums of a GPU that are taken together end together.
+func (r *xidRepeats) take(filter func(*watchedXID) bool, now time.Time) []gpu.Event {
 	var events []gpu.Event
-	for _, watched := range r.summing(wanted) {
+	for _, watched := range r.summing(filter) {
 		events = append(events, *watched.sum)
 		watched.sum, watched.ends = nil, now.Add(repeatPeriod)
 	}

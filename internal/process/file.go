@@ -28,11 +28,11 @@ func processFile(root string, pid int64, file string) string {
 }
 
 // unanswered returns an error that names the processes whose file did not answer; nil if there are none.
-func unanswered(root, what string, pids []int64) error {
+func unanswered(root, file string, pids []int64) error {
 	if len(pids) == 0 {
 		return nil
 	}
 	const shown = 10
 	return fmt.Errorf("process: read %s: the %s of %d processes did not answer in time, of %v first; a driver that hangs may hold their locks",
-		root, what, len(pids), pids[:min(len(pids), shown)])
+		root, file, len(pids), pids[:min(len(pids), shown)])
 }

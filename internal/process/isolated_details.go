@@ -34,10 +34,10 @@ func (a *isolatedDetails) readAll(ctx context.Context, pending []*process, now t
 		pids = append(pids, p.pid)
 		begun[p.pid], byPID[p.pid] = *p, p
 	}
-	left := workers.Each(ctx, &a.isolation, pids, func(pid int64) details { return a.read(pid, begun[pid].start, begun[pid].details) },
+	blockedPIDs := workers.Each(ctx, &a.isolation, pids, func(pid int64) details { return a.read(pid, begun[pid].start, begun[pid].details) },
 		func(pid int64, d details) bool {
 			byPID[pid].details, byPID[pid].described = d, !d.unfinished
 			return true
 		})
-	return unanswered(a.root, "details", left)
+	return unanswered(a.root, "details", blockedPIDs)
 }

@@ -40,11 +40,11 @@ func newKnownProcesses(root string) knownProcesses {
 
 // look returns the processes that have the PIDs now. If a stat file does not answer, its process stays as last read, and the error has its
 // PID.
-func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) (found map[int64]*process, err error) {
-	found = make(map[int64]*process, len(pids))
+func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) (processes map[int64]*process, err error) {
+	processes = make(map[int64]*process, len(pids))
 	files := k.openStats(pids)
 	// A read that returns late drops its file, which is then closed by the garbage collection.
-	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) statFile { return readStat(k.root, pid, files[pid]) },
+	blockedPIDs := workers.Each(ctx, &k.isolation, pids, func(pid int64) statFile { return readStat(k.root, pid, files[pid]) },
 		func(pid int64, f statFile) bool {
 			if f.err != nil {
 				delete(k.processes, pid) // it has ended
@@ -59,18 +59,18 @@ func (k *knownProcesses) look(ctx context.Context, pids []int64, now time.Time) 
 				p = changed
 				k.processes[pid] = p
 			}
-			p.seen = now
+			p.lastRead = now
 			k.keepStat(p, f.file)
-			found[pid] = p
+			processes[pid] = p
 			return true
 		})
-	for _, pid := range left {
+	for _, pid := range blockedPIDs {
 		if p := k.processes[pid]; p != nil {
-			p.seen = now
-			found[pid] = p
+			p.lastRead = now
+			processes[pid] = p
 		}
 	}
-	return found, unanswered(k.root, "stat", left)
+	return processes, unanswered(k.root, "stat", blockedPIDs)
 }
 
 // openStats takes the open stat files from the processes that are known. They belong to the caller.
@@ -109,7 +109,7 @@ func (k *knownProcesses) closeStat(p *process) {
 func (k *knownProcesses) forget(now time.Time) {
 	tooMany := len(k.processes) > maxProcesses
 	maps.DeleteFunc(k.processes, func(_ int64, p *process) bool {
-		drop := now.Sub(p.seen) > keepFor || tooMany && !p.seen.Equal(now)
+		drop := now.Sub(p.lastRead) > keepFor || tooMany && !p.lastRead.Equal(now)
 		if drop {
 			k.closeStat(p)
 		}

@@ -10,11 +10,11 @@ import (
 
 // process is what is known of one process.
 type process struct {
-	pid   int64
-	start uint64 // clock ticks since boot
-	name  string // the command name, which changes when the process executes another program
-	seen  time.Time
-	stat  *os.File // nil if it does not stay open
+	pid      int64
+	start    uint64 // clock ticks since boot
+	name     string // the command name, which changes when the process executes another program
+	lastRead time.Time
+	stat     *os.File // nil if it does not stay open
 
 	details   details
 	described bool // the details were read

@@ -101,14 +101,14 @@ func (r *Reader) Describe(node *gpu.Node) {
 	}
 	slices.Sort(pids)
 	pids = slices.Compact(pids) // a process may be on several devices
-	found, err := r.look(pids, now)
+	processes, err := r.look(pids, now)
 	if err != nil {
 		addProblem(node, err)
 	}
 	r.known.forget(now)
 	var pending []*process
 	for _, pid := range pids {
-		if p := found[pid]; p != nil && !p.described {
+		if p := processes[pid]; p != nil && !p.described {
 			pending = append(pending, p)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *Reader) Describe(node *gpu.Node) {
 		addProblem(node, err)
 	}
 	for i := range node.Processes {
-		if p := found[node.Processes[i].PID]; p != nil {
+		if p := processes[node.Processes[i].PID]; p != nil {
 			p.details.apply(&node.Processes[i])
 		}
 	}

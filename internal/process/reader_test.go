@@ -256,7 +256,7 @@ func TestForgetTooMany(t *testing.T) {
 	now := time.Now()
 	r.now = func() time.Time { return now }
 	for pid := range int64(maxProcesses) {
-		r.known.processes[1000+pid] = &process{pid: 1000 + pid, seen: now.Add(-time.Second)}
+		r.known.processes[1000+pid] = &process{pid: 1000 + pid, lastRead: now.Add(-time.Second)}
 	}
 	describe(r)
 	assert.Len(t, r.known.processes, maxProcesses)

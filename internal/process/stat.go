@@ -80,13 +80,13 @@ const bootKeep = 10 * time.Minute
 
 // bootTime is the time when the machine was started.
 type bootTime struct {
-	last time.Time
-	read time.Time // when last was read
+	last     time.Time
+	readTime time.Time // when last was read
 }
 
 // get returns the time when the machine was started (btime of proc_stat(5)), or the zero time if it cannot be read.
 func (b *bootTime) get(root string, now time.Time) time.Time {
-	if !b.last.IsZero() && now.Sub(b.read) < bootKeep {
+	if !b.last.IsZero() && now.Sub(b.readTime) < bootKeep {
 		return b.last
 	}
 	data, err := readBounded(root+"/stat", 1<<20)
@@ -97,7 +97,7 @@ func (b *bootTime) get(root string, now time.Time) time.Time {
 		if value, ok := bytes.CutPrefix(line, []byte("btime ")); ok {
 			seconds, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64)
 			if err == nil && seconds > 0 {
-				b.last, b.read = time.Unix(seconds, 0), now
+				b.last, b.readTime = time.Unix(seconds, 0), now
 			}
 			break
 		}

@@ -92,16 +92,16 @@ func containerTotal[N gpu.Number](get func(*gpu.ContainerUse) gpu.Counter[N], re
 }
 
 func recordContainerAllocated(p *containerPoints) {
-	held, ok := p.use.Allocated.Get()
+	allocated, ok := p.use.Allocated.Get()
 	if !ok {
 		return
 	}
 	options := p.identity
-	if held {
+	if allocated {
 		options = append(options, allocators[p.use.Allocator], sharings[p.use.Sharing])
 		options = withText(options, p.use.Resource, metadata.WithK8sResourceNameMetricAttribute)
 	}
-	p.builder.RecordContainerGpuAllocatedDataPoint(p.ts, flag(held), p.use.DeviceID, options...)
+	p.builder.RecordContainerGpuAllocatedDataPoint(p.ts, flag(allocated), p.use.DeviceID, options...)
 }
 
 func recordContainerUtilization(p *containerPoints) {

@@ -180,14 +180,14 @@ func containerText(c *gpu.Container) string {
 // onlyContainer returns the container that alone held or used the device; nil if there is no such container. A container that held it is
 // preferred to the same container as a user: the kubelet knows more of it.
 func onlyContainer(holders, users []*gpu.Container) *gpu.Container {
-	var found *gpu.Container
+	var match *gpu.Container
 	for _, c := range slices.Concat(holders, users) {
 		switch {
-		case found == nil:
-			found = c
-		case containerText(found) != containerText(c):
+		case match == nil:
+			match = c
+		case containerText(match) != containerText(c):
 			return nil
 		}
 	}
-	return found
+	return match
 }

@@ -15,8 +15,8 @@ func recordFabricState(p *devicePoints) {
 		return
 	}
 	p.past.fabricStates[current] = true
-	for state, had := range p.past.fabricStates {
-		if had {
+	for state, recorded := range p.past.fabricStates {
+		if recorded {
 			p.builder.RecordHwGpuFabricStateDataPoint(p.ts, flag(current == gpu.FabricState(state)), fabricStates[state], p.device.ID, p.identity...)
 		}
 	}

@@ -143,14 +143,14 @@ func faultText(e *gpu.Event, fault fault) string {
 func whatText(e *gpu.Event) string {
 	switch e.Type {
 	case gpu.EventRASError:
-		what := errorClasses[e.Class] + " hardware errors"
+		description := errorClasses[e.Class] + " hardware errors"
 		if e.Class == gpu.ClassPoison {
-			what = "poisoned data was used"
+			description = "poisoned data was used"
 		}
 		if e.Part != "" {
-			what += " in " + e.Part
+			description += " in " + e.Part
 		}
-		return what
+		return description
 	case gpu.EventPCIeError:
 		return strings.ReplaceAll(errorClasses[e.Class], "_", "-") + " PCI Express error"
 	case gpu.EventSwitchError:

@@ -32,8 +32,8 @@ func recordFaults(p *devicePoints) {
 	for _, fault := range p.device.Faults {
 		present[fault.Type], p.past.faults[fault.Type] = true, true
 	}
-	for fault, had := range p.past.faults {
-		if had {
+	for fault, recorded := range p.past.faults {
+		if recorded {
 			p.builder.RecordHwGpuFaultDataPoint(p.ts, flag(present[fault]), faultTypes[fault], p.device.ID, p.identity...)
 		}
 	}

@@ -36,11 +36,11 @@ func (s *pastStates) request(action string) {
 }
 
 // pastStatesOf returns the past states of the devices of a node by hw.id. Devices that are gone are forgotten.
-func pastStatesOf(devices []gpu.Device, known map[string]*pastStates) map[string]*pastStates {
+func pastStatesOf(devices []gpu.Device, past map[string]*pastStates) map[string]*pastStates {
 	present := make(map[string]*pastStates, len(devices))
 	for i := range devices {
 		id := devices[i].ID
-		if present[id] = known[id]; present[id] == nil {
+		if present[id] = past[id]; present[id] == nil {
 			present[id] = &pastStates{}
 		}
 	}

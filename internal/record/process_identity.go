@@ -23,28 +23,28 @@ type processIdentity struct {
 	container   *gpu.Container // as last known: a read that does not find it does not start another series
 }
 
-// identify returns the identity of a process. known is the identity of the process that had the PID at the last read, or nil. Another
+// identify returns the identity of a process. last is the identity of the process that had the PID at the last read, or nil. Another
 // creation time means another process, and another executable file another program. Values that were not read before are added.
-func identify(p *gpu.Process, known *processIdentity) *processIdentity {
+func identify(p *gpu.Process, last *processIdentity) *processIdentity {
 	switch {
-	case known == nil,
-		!p.Created.IsZero() && !known.created.IsZero() && !p.Created.Equal(known.created),
-		p.Program != "" && known.program != "" && p.Program != known.program:
-		known = &processIdentity{}
+	case last == nil,
+		!p.Created.IsZero() && !last.created.IsZero() && !p.Created.Equal(last.created),
+		p.Program != "" && last.program != "" && p.Program != last.program:
+		last = &processIdentity{}
 	}
-	if known.created.IsZero() {
-		known.created = p.Created
+	if last.created.IsZero() {
+		last.created = p.Created
 	}
-	if known.program == "" && p.Program != "" { // the name so far was the command name or the tool's
-		known.program, known.executable = p.Program, p.Executable
+	if last.program == "" && p.Program != "" { // the name so far was the command name or the tool's
+		last.program, last.executable = p.Program, p.Executable
 	}
-	known.executable = cmp.Or(known.executable, p.Executable)
-	known.command = cmp.Or(known.command, p.Command)
-	known.commandLine = cmp.Or(known.commandLine, p.CommandLine)
-	known.owner = cmp.Or(known.owner, p.Owner)
-	known.userID = known.userID.Or(p.UserID)
+	last.executable = cmp.Or(last.executable, p.Executable)
+	last.command = cmp.Or(last.command, p.Command)
+	last.commandLine = cmp.Or(last.commandLine, p.CommandLine)
+	last.owner = cmp.Or(last.owner, p.Owner)
+	last.userID = last.userID.Or(p.UserID)
 	if p.Container != nil { // its names may come later than the process
-		known.container = p.Container
+		last.container = p.Container
 	}
-	return known
+	return last
 }

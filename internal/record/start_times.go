@@ -55,11 +55,11 @@ type seriesKey struct {
 
 // series is what is known of one series since its last observation.
 type series struct {
-	start pcommon.Timestamp
-	last  float64
-	epoch uint64
-	since time.Time // when counting started; zero if the source does not know
-	seen  time.Time
+	start        pcommon.Timestamp
+	last         float64
+	epoch        uint64
+	since        time.Time // when counting started; zero if the source does not know
+	lastObserved time.Time
 }
 
 // deviceSeries are the series of one device.
@@ -96,29 +96,29 @@ func (s *startTimes) device(id string) deviceSeries {
 // get returns the start time of a series of a device that is observed now. since is when counting started; zero if the source does not know.
 func (s *startTimes) get(d deviceSeries, key seriesKey, total float64, epoch uint64, since time.Time) pcommon.Timestamp {
 	now := pcommon.NewTimestampFromTime(s.now)
-	known, ok := d[key]
+	entry, ok := d[key]
 	if !ok {
-		known = &series{}
-		d[key] = known
+		entry = &series{}
+		d[key] = entry
 	}
 	switch {
 	case !since.IsZero():
-		if !ok || !since.Equal(known.since) {
-			known.start = pcommon.NewTimestampFromTime(since)
+		if !ok || !since.Equal(entry.since) {
+			entry.start = pcommon.NewTimestampFromTime(since)
 		}
-	case !ok, !known.since.IsZero(), total < known.last, epoch != known.epoch, s.forgotten(known):
-		known.start = now
+	case !ok, !entry.since.IsZero(), total < entry.last, epoch != entry.epoch, s.forgotten(entry):
+		entry.start = now
 	}
 	// After the clock was set back, no point may end before it starts, and the start must not move with each read.
-	known.start = min(known.start, now)
-	known.last, known.epoch, known.since, known.seen = total, epoch, since, s.now
-	return known.start
+	entry.start = min(entry.start, now)
+	entry.last, entry.epoch, entry.since, entry.lastObserved = total, epoch, since, s.now
+	return entry.start
 }
 
 // forgotten reports whether a series was not observed for too long. A series that the previous read observed is not forgotten,
 // however long ago that read was.
-func (s *startTimes) forgotten(known *series) bool {
-	return known.seen.Before(s.previous) && s.now.Sub(known.seen) > forgetAfter
+func (s *startTimes) forgotten(entry *series) bool {
+	return entry.lastObserved.Before(s.previous) && s.now.Sub(entry.lastObserved) > forgetAfter
 }
 
 // end ends a read. At most once in forgetAfter it drops the series that were not observed for so long. If there are more than
@@ -130,8 +130,8 @@ func (s *startTimes) end() {
 	}
 	s.cleaned = s.now
 	for id, d := range s.devices {
-		maps.DeleteFunc(d, func(_ seriesKey, known *series) bool {
-			return s.now.Sub(known.seen) > forgetAfter || tooMany && !known.seen.Equal(s.now)
+		maps.DeleteFunc(d, func(_ seriesKey, entry *series) bool {
+			return s.now.Sub(entry.lastObserved) > forgetAfter || tooMany && !entry.lastObserved.Equal(s.now)
 		})
 		if len(d) == 0 {
 			delete(s.devices, id)

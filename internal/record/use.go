@@ -58,8 +58,8 @@ func (a attributes) use(u *gpu.Use) {
 // 2h0m0s, busy for 1h50m0s. Agentless: 2 nvidia.com/gpu of node-a allocated to team/train-0/main.
 func allocationText(e *gpu.Event) string {
 	device := cmp.Or(e.Name, e.DeviceID)
-	if what := strings.TrimSpace(e.Model + " " + e.Profile); what != "" {
-		device += " (" + what + ")"
+	if model := strings.TrimSpace(e.Model + " " + e.Profile); model != "" {
+		device += " (" + model + ")"
 	}
 	if e.Outside != nil {
 		device = e.Holder.Resource + " of " + e.Outside.Node

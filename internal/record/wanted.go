@@ -12,9 +12,9 @@ import (
 // is attributed to containers; without it, the metrics of containers have no points, and events name no containers. Sources always read the identity of devices
 // and whether they can be reached.
 func Wanted(m *metadata.MetricsConfig, e *metadata.EventsConfig, attributed bool) gpu.Group {
-	wanted := needs(deviceMetrics(m)) | needs(processMetrics(m)) | eventNeeds(e, attributed)
+	groups := needs(deviceMetrics(m)) | needs(processMetrics(m)) | eventNeeds(e, attributed)
 	if attributed {
-		wanted |= needs(containerMetrics(m))
+		groups |= needs(containerMetrics(m))
 	}
-	return wanted
+	return groups
 }

@@ -29,7 +29,7 @@ type Isolation struct {
 // Each makes a call for each process, and calls take with what it returns, until take returns false or ctx ends. It returns the processes
 // that were left out because a call is outstanding or ctx has ended. take runs in the goroutine of Each. call must share nothing that anything else writes,
 // since it may return after Each; then its result is dropped. Only one Each may run at a time.
-func Each[T any](ctx context.Context, b *Isolation, pids []int64, call func(pid int64) T, take func(pid int64, result T) bool) (left []int64) {
+func Each[T any](ctx context.Context, b *Isolation, pids []int64, call func(pid int64) T, take func(pid int64, result T) bool) (unfinished []int64) {
 	patience := withoutDeadline
 	if deadline, ok := ctx.Deadline(); ok {
 		patience = time.Until(deadline) / patienceShare
@@ -37,22 +37,22 @@ func Each[T any](ctx context.Context, b *Isolation, pids []int64, call func(pid 
 	for len(pids) > 0 {
 		outstanding, full := b.isOutstanding(pids[0])
 		if full || ctx.Err() != nil {
-			return append(left, pids...)
+			return append(unfinished, pids...)
 		}
 		if outstanding {
-			left, pids = append(left, pids[0]), pids[1:]
+			unfinished, pids = append(unfinished, pids[0]), pids[1:]
 			continue
 		}
 		n, stuck, more := batch(ctx, b, pids, patience, call, take)
 		if stuck {
-			left = append(left, pids[n])
+			unfinished = append(unfinished, pids[n])
 			n++
 		} else if !more {
-			return left // take wants no more
+			return unfinished // take wants no more
 		}
 		pids = pids[n:]
 	}
-	return left
+	return unfinished
 }
 
 // batch makes calls until one is outstanding that was so before, or becomes so. It returns how many have returned, whether the next one did

@@ -119,17 +119,17 @@ type Job struct {
 
 // round is one Run. Its fields are guarded by the pool's mutex.
 type round struct {
-	queue []Job // not begun
-	left  int   // not ended
-	ended bool  // Run has returned: outcomes stay as they are
-	done  chan struct{}
+	queue     []Job // not begun
+	remaining int   // not ended
+	ended     bool  // Run has returned: outcomes stay as they are
+	done      chan struct{}
 }
 
 // Run starts the jobs whose tasks have no call outstanding. It returns when all have ended or when the context ends. A job that has not
 // started by then never starts.
 func (p *Pool) Run(ctx context.Context, jobs ...Job) {
 	r := p.enqueue(ctx, jobs)
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return
 	}
 	go p.work(r)
@@ -173,8 +173,8 @@ func (p *Pool) enqueue(ctx context.Context, jobs []Job) *round {
 			r.queue = append(r.queue, j)
 		}
 	}
-	r.left = len(r.queue)
-	p.outstanding += r.left
+	r.remaining = len(r.queue)
+	p.outstanding += r.remaining
 	return r
 }
 
@@ -210,7 +210,7 @@ func (p *Pool) end(t *Task, r *round) {
 	}
 	p.mu.Lock()
 	p.outstanding--
-	if r.left--; r.left == 0 {
+	if r.remaining--; r.remaining == 0 {
 		close(r.done)
 	}
 	last := p.closed && p.outstanding == 0

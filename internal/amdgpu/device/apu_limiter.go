@@ -28,10 +28,10 @@ type apuLimiters struct {
 func (a *apuLimiters) read(d *gpu.Device, table *gpumetrics.Table) {
 	for i, count := range table.LimiterCounts {
 		n, ok := count.Get()
-		before, had := a.last[i].Get()
+		before, hasBefore := a.last[i].Get()
 		a.last[i] = count
 		risen := uint32(n) - uint32(before)
-		if !ok || !had || risen > 1<<31 { // the last: counting has started again
+		if !ok || !hasBefore || risen > 1<<31 { // the last: counting has started again
 			continue
 		}
 		throttle := &d.Throttle[apuReasons[i]]

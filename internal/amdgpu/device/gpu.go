@@ -48,15 +48,15 @@ type GPU struct {
 func New(cfg Config) *GPU { return &GPU{cfg: cfg, epoch: cfg.Epoch} }
 
 // Read reads the GPU.
-func (g *GPU) Read(in Input) Result {
-	r := &reader{readFile: in.ReadFile, dir: in.Card.Dir, title: in.Card.Address}
+func (g *GPU) Read(input Input) Result {
+	r := &reader{readFile: input.ReadFile, dir: input.Card.Dir, title: input.Card.Address}
 	var result Result
-	switch err := g.find(in.Card.Device); {
+	switch err := g.find(input.Card.Device); {
 	case err == nil:
-		g.read(r, in, &result)
+		g.read(r, input, &result)
 	case errors.Is(err, fs.ErrPermission):
-		g.describe(&result.Device, in)
-		result.Denied = readError(r.title, in.Card.Device, sysfs.Errno(err))
+		g.describe(&result.Device, input)
+		result.Denied = readError(r.title, input.Card.Device, sysfs.Errno(err))
 		r.problem("identity", result.Denied)
 	default:
 		result.Gone = true
@@ -80,10 +80,10 @@ func (g *GPU) find(device string) error {
 	return nil
 }
 
-func (g *GPU) read(r *reader, in Input, result *Result) {
+func (g *GPU) read(r *reader, input Input, result *Result) {
 	power := readPowerState(r)
 	asleep := !g.cfg.Wake && power == suspended
-	g.identity.read(r, g.cfg.Want, &in)
+	g.identity.read(r, g.cfg.Want, &input)
 	if !asleep { // the driver asks the GPU for its modes
 		if profile, ok := readProfile(r); ok {
 			g.profile = profile
@@ -93,12 +93,12 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 		}
 	}
 	d := &result.Device
-	g.describe(d, in)
+	g.describe(d, input)
 	var table gpumetrics.Table
 	if asleep {
 		g.energy.doubt() // without power its counter starts from 0
 		d.Memory.Limit = g.identity.memory
-		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want&^(gpu.GroupUtilization|gpu.GroupMediaUtilization))
+		result.Partitions = g.readPartitions(r, input, &table, d, g.cfg.Want&^(gpu.GroupUtilization|gpu.GroupMediaUtilization))
 		r.problem("asleep", fmt.Errorf("amdgpu: %s: %w", r.title, errAsleep))
 	} else {
 		readProblems := len(r.problems)
@@ -109,8 +109,8 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 		if table.Revision != (gpumetrics.Revision{}) {
 			g.revision = table.Revision
 		}
-		g.readQuantities(r, in, &table, d)
-		result.Partitions = g.readPartitions(r, in, &table, d, g.cfg.Want)
+		g.readQuantities(r, input, &table, d)
+		result.Partitions = g.readPartitions(r, input, &table, d, g.cfg.Want)
 		g.judge(r, result, power, readProblems)
 	}
 	if len(result.Partitions) > 0 {
@@ -120,23 +120,23 @@ func (g *GPU) read(r *reader, in Input, result *Result) {
 }
 
 // readPartitions reads those quantities of the partitions that are wanted.
-func (g *GPU) readPartitions(r *reader, in Input, table *gpumetrics.Table, whole *gpu.Device, want gpu.Group) []gpu.Device {
+func (g *GPU) readPartitions(r *reader, input Input, table *gpumetrics.Table, whole *gpu.Device, want gpu.Group) []gpu.Device {
 	cfg := g.cfg
 	cfg.Want = want
-	partitions := readPartitions(r, cfg, in, whole, g.counted.count(g.profile, in.Nodes, table), table)
-	g.keepNames(partitions, in.Stale)
+	partitions := readPartitions(r, cfg, input, whole, g.counted.count(g.profile, input.Nodes, table), table)
+	g.keepNames(partitions, input.Stale)
 	return partitions
 }
 
 // describe sets what is known of the GPU without reading it.
-func (g *GPU) describe(d *gpu.Device, in Input) {
-	*d = g.identity.describe(in)
+func (g *GPU) describe(d *gpu.Device, input Input) {
+	*d = g.identity.describe(input)
 	d.Epoch = g.epoch
 	d.Info.Profile, d.Info.MemoryPartition = g.profile, g.memory
 }
 
 // readQuantities reads the quantities that are wanted.
-func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gpu.Device) {
+func (g *GPU) readQuantities(r *reader, input Input, table *gpumetrics.Table, d *gpu.Device) {
 	want := g.cfg.Want
 	var s sensors
 	if want.Has(sensorGroups) {
@@ -146,7 +146,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 		readUtilization(r, want, table, g.identity.device, d)
 	}
 	if want.Has(gpu.GroupMemory) {
-		readMemory(r, g.identity.memory, in.Nodes, g.counted.count(g.profile, in.Nodes, table), d)
+		readMemory(r, g.identity.memory, input.Nodes, g.counted.count(g.profile, input.Nodes, table), d)
 	}
 	if want.Has(gpu.GroupTemperature | gpu.GroupTemperatureLimits) {
 		readTemperatures(r, want, s, table, d)
@@ -159,13 +159,13 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 	}
 	readPower(r, want, s, table, g.revision.APU(), d)
 	if want.Has(gpu.GroupEnergy) {
-		d.Energy = g.energy.read(r, s, table, d, in.Now)
+		d.Energy = g.energy.read(r, s, table, d, input.Now)
 	}
 	readClocks(r, want, s, table, d)
 	if want.Has(gpu.GroupThrottle | gpu.GroupThrottleTime) {
 		setThrottleStatus(d, table.Throttle)
 		dropContradicted(r, s, table, d)
-		g.throttle.read(d, table, in.Now)
+		g.throttle.read(d, table, input.Now)
 	}
 	if want.Has(gpu.GroupFans | gpu.GroupFanSpeed) {
 		readFan(r, want, s, d)
@@ -178,7 +178,7 @@ func (g *GPU) readQuantities(r *reader, in Input, table *gpumetrics.Table, d *gp
 		readErrorCounts(r, d)
 	}
 	if want.Has(gpu.GroupRemappedRows) {
-		g.badPages.read(r, g.cfg.Root, in.Card.Name, d)
+		g.badPages.read(r, g.cfg.Root, input.Card.Name, d)
 	}
 }
 

@@ -37,7 +37,7 @@ type identity struct {
 }
 
 // read reads what is not known yet.
-func (id *identity) read(r *reader, want gpu.Group, in *Input) {
+func (id *identity) read(r *reader, want gpu.Group, input *Input) {
 	if id.complete {
 		return
 	}
@@ -55,13 +55,13 @@ func (id *identity) read(r *reader, want gpu.Group, in *Input) {
 		id.numaNode = gpu.Some(v)
 	}
 	if id.driver == "" {
-		id.driver = in.DriverVersion
-		if in.DriverVersionErr != nil {
-			r.note(in.DriverVersionErr)
-			id.incomplete(r, driverVersionFile, in.DriverVersionErr)
+		id.driver = input.DriverVersion
+		if input.DriverVersionErr != nil {
+			r.note(input.DriverVersionErr)
+			id.incomplete(r, driverVersionFile, input.DriverVersionErr)
 		}
 	}
-	id.readModel(r, in)
+	id.readModel(r, input)
 	if !want.Has(gpu.GroupMemory) {
 		return
 	}
@@ -115,7 +115,7 @@ func ReadDriverVersion(root string) (string, error) {
 }
 
 // readModel finds the name that the GPU itself reports, else its name in libdrm, else its name among the accelerators.
-func (id *identity) readModel(r *reader, in *Input) {
+func (id *identity) readModel(r *reader, input *Input) {
 	id.product = cmp.Or(sysfs.Label(id.file(r, "product_name")), id.product)
 	if v, ok := sysfs.ParseHex(id.file(r, "device")); ok {
 		id.device = gpu.Some(v)
@@ -131,8 +131,8 @@ func (id *identity) readModel(r *reader, in *Input) {
 	// GPUs of one device id and different revisions are different models.
 	if slices.Contains(id.answered, "revision") {
 		revision, _ := id.revision.Get()
-		id.model = in.Names[[2]uint64{device, revision}]
-		if in.Names == nil {
+		id.model = input.Names[[2]uint64{device, revision}]
+		if input.Names == nil {
 			id.incomplete(r, namesFile, errNoAnswer)
 		}
 	}
@@ -140,16 +140,16 @@ func (id *identity) readModel(r *reader, in *Input) {
 }
 
 // describe returns a device with this identity.
-func (id *identity) describe(in Input) gpu.Device {
-	if len(in.Nodes) > 0 {
-		id.target = in.Nodes[0].Target
+func (id *identity) describe(input Input) gpu.Device {
+	if len(input.Nodes) > 0 {
+		id.target = input.Nodes[0].Target
 	}
 	return gpu.Device{
-		ID: id.unique, Name: in.Card.Name, Model: id.model, Vendor: gpu.AMD,
+		ID: id.unique, Name: input.Card.Name, Model: id.model, Vendor: gpu.AMD,
 		Info: gpu.Info{
-			Serial: id.serial, FirmwareVersion: id.vbios, DriverVersion: id.driver, PCIAddress: in.Card.Address, NUMANode: id.numaNode,
+			Serial: id.serial, FirmwareVersion: id.vbios, DriverVersion: id.driver, PCIAddress: input.Card.Address, NUMANode: id.numaNode,
 			ComputeCapability: id.target, Architecture: gpu.AMDArchitecture(id.target), BoardPartNumber: id.part,
 		},
-		Aliases: slices.Clone(in.Card.DRM),
+		Aliases: slices.Clone(input.Card.DRM),
 	}
 }

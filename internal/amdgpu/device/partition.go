@@ -19,7 +19,7 @@ import (
 func PartitionID(unique string, partition int) string { return unique + "/" + strconv.Itoa(partition) }
 
 // readPartitions returns the devices of n partitions of a GPU. They do not have what is the GPU's: power, temperatures and the like.
-func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, table *gpumetrics.Table) []gpu.Device {
+func readPartitions(r *reader, cfg Config, input Input, whole *gpu.Device, n int, table *gpumetrics.Table) []gpu.Device {
 	if n == 0 {
 		return nil
 	}
@@ -37,8 +37,8 @@ func readPartitions(r *reader, cfg Config, in Input, whole *gpu.Device, n int, t
 		if whole.ID != "" {
 			d.ID, d.Parent = PartitionID(whole.ID, i), whole.ID
 		}
-		node := nodeOf(in.Nodes, i)
-		setPartitionNames(d, in, node)
+		node := nodeOf(input.Nodes, i)
+		setPartitionNames(d, input, node)
 		if cfg.Want.Has(gpu.GroupMemory) && node != nil {
 			readPartitionMemory(r, node, d)
 		}
@@ -61,10 +61,10 @@ func nodeOf(nodes []scan.Node, partition int) *scan.Node {
 
 // setPartitionNames gives a partition the names of its own DRM device. The first partition has the DRM device of the GPU. If the node, or
 // the DRM device of the node, is not visible, the names are unknown.
-func setPartitionNames(d *gpu.Device, in Input, node *scan.Node) {
+func setPartitionNames(d *gpu.Device, input Input, node *scan.Node) {
 	if node == nil || node.XCP == "" {
-		if d.Partition == gpu.Some(0) && len(in.Nodes) > 0 {
-			d.Aliases = append(slices.Clone(in.Card.DRM), in.Card.Address)
+		if d.Partition == gpu.Some(0) && len(input.Nodes) > 0 {
+			d.Aliases = append(slices.Clone(input.Card.DRM), input.Card.Address)
 		}
 		return
 	}
@@ -83,11 +83,11 @@ func (g *GPU) keepNames(partitions []gpu.Device, stale bool) {
 	}
 	for i := range partitions {
 		d := &partitions[i]
-		name, seen := g.names[i]
+		name, known := g.names[i]
 		switch {
 		case !stale:
 			g.names[i] = d.Name
-		case seen:
+		case known:
 			d.Name = name
 		case i > 0: // the first one has the name of the GPU
 			d.Name = ""

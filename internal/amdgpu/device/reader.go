@@ -48,15 +48,15 @@ func (r *reader) plain(name string) (string, error) {
 	return string(text), err
 }
 
-// file reads a file of the GPU; what is the quantity for which it is read. A file without a name does not exist.
-func (r *reader) file(what, name string) (string, bool) {
+// file reads a file of the GPU; quantity is what it is read for. A file without a name does not exist.
+func (r *reader) file(quantity, name string) (string, bool) {
 	if name == "" {
 		return "", false
 	}
-	return r.fileIn(r.dir, what, name)
+	return r.fileIn(r.dir, quantity, name)
 }
 
-func (r *reader) fileIn(dir, what, name string) (string, bool) {
+func (r *reader) fileIn(dir, quantity, name string) (string, bool) {
 	text, err := r.readFile(filepath.Join(dir, name))
 	if err == nil && len(text) == 0 {
 		if name == metricsFile {
@@ -65,7 +65,7 @@ func (r *reader) fileIn(dir, what, name string) (string, bool) {
 		err = errEmpty
 	}
 	if err != nil {
-		r.refuse(what, name, err)
+		r.refuse(quantity, name, err)
 		return "", false
 	}
 	if asksGPU(name) {
@@ -75,14 +75,14 @@ func (r *reader) fileIn(dir, what, name string) (string, bool) {
 }
 
 // refuse notes that a file could not be read, unless the driver says so that the GPU does not have the quantity.
-func (r *reader) refuse(what, name string, err error) {
+func (r *reader) refuse(quantity, name string, err error) {
 	r.note(err)
 	failure := readError(r.title, name, err)
 	if asksGPU(name) {
 		r.count(err, failure)
 	}
 	if !unsupported(err) {
-		r.problem(what, failure)
+		r.problem(quantity, failure)
 	}
 }
 
@@ -103,13 +103,13 @@ func (r *reader) count(err, failure error) {
 }
 
 // garbled notes that a file was read and not understood.
-func (r *reader) garbled(what, name string) {
-	r.problem(what, readError(r.title, name, sysfs.ErrFormat))
+func (r *reader) garbled(quantity, name string) {
+	r.problem(quantity, readError(r.title, name, sysfs.ErrFormat))
 }
 
-func (r *reader) problem(what string, err error) {
+func (r *reader) problem(quantity string, err error) {
 	if len(r.problems) < maxProblems {
-		r.problems = append(r.problems, gpu.Problem{What: what, Err: err})
+		r.problems = append(r.problems, gpu.Problem{What: quantity, Err: err})
 	}
 }
 
@@ -121,26 +121,26 @@ func (r *reader) note(err error) {
 }
 
 // number reads a file that holds a number and nothing else.
-func (r *reader) number(what, name string) gpu.Opt[int64] {
-	text, ok := r.file(what, name)
+func (r *reader) number(quantity, name string) gpu.Opt[int64] {
+	text, ok := r.file(quantity, name)
 	if !ok {
 		return gpu.Opt[int64]{}
 	}
 	v, ok := sysfs.ParseInt(text)
 	if !ok {
-		r.garbled(what, name)
+		r.garbled(quantity, name)
 		return gpu.Opt[int64]{}
 	}
 	return gpu.Some(v)
 }
 
-// scaled reads a number whose unit is 1/per of the SI unit. to drops implausible values.
-func (r *reader) scaled(what, name string, per float64, to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
-	v, ok := r.number(what, name).Get()
+// scaled reads a number whose unit is 1/per of the SI unit. validate drops implausible values.
+func (r *reader) scaled(quantity, name string, per float64, validate func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
+	v, ok := r.number(quantity, name).Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	return to(float64(v) / per)
+	return validate(float64(v) / per)
 }
 
 // How many of the driver's units make one of SI.

@@ -19,9 +19,9 @@ const tableGroups = gpu.GroupUtilization | gpu.GroupMediaUtilization | gpu.Group
 const kindGroups = gpu.GroupProcesses | gpu.GroupPowerDetail | gpu.GroupPowerLimit
 
 // readTable reads the gpu_metrics table if it is wanted, and reports whether the driver returned one. The table is empty if it could not be
-// decoded. For kindGroups its revision is wanted, which identifies an APU: known is the revision of an earlier read.
-func readTable(r *reader, cfg Config, known gpumetrics.Revision) (gpumetrics.Table, bool) {
-	kind := cfg.Want.Has(kindGroups) && known == gpumetrics.Revision{}
+// decoded. For kindGroups its revision is wanted, which identifies an APU: revision is the one of an earlier read.
+func readTable(r *reader, cfg Config, revision gpumetrics.Revision) (gpumetrics.Table, bool) {
+	kind := cfg.Want.Has(kindGroups) && revision == gpumetrics.Revision{}
 	if !kind && !cfg.Want.Has(tableGroups) {
 		return gpumetrics.Table{}, false
 	}

@@ -12,11 +12,11 @@ import (
 func readTemperatures(r *reader, want gpu.Group, s sensors, table *gpumetrics.Table, d *gpu.Device) {
 	for i, sensor := range s.temperature {
 		if want.Has(gpu.GroupTemperature) {
-			to := plausible.Temperature
+			validate := plausible.Temperature
 			if gpu.Sensor(i) == gpu.SensorMemory {
-				to = plausible.MemoryTemperature
+				validate = plausible.MemoryTemperature
 			}
-			d.Temperature[i] = r.scaled("temperature", fileOf(sensor, "_input"), milli, to).Or(table.Temperature[i])
+			d.Temperature[i] = r.scaled("temperature", fileOf(sensor, "_input"), milli, validate).Or(table.Temperature[i])
 		}
 		if want.Has(gpu.GroupTemperatureLimits) {
 			limits := &d.TemperatureLimit[i]

@@ -19,7 +19,7 @@ func readVoltages(r *reader, s sensors, table *gpumetrics.Table, d *gpu.Device) 
 		}
 	}
 	for _, sensor := range table.Voltages {
-		if !slices.ContainsFunc(d.Voltage, func(known gpu.SensorValue) bool { return known.Location == sensor.Location }) {
+		if !slices.ContainsFunc(d.Voltage, func(value gpu.SensorValue) bool { return value.Location == sensor.Location }) {
 			d.Voltage = append(d.Voltage, sensor)
 		}
 	}

@@ -29,24 +29,24 @@ type xgmiDirection [gpumetrics.MaxLinks]gpu.Opt[int64]
 
 // set sets what is known of the links: what the GPU read from others it has received, what it wrote it has transmitted.
 func (x *xgmiLinks) set(want gpu.Group, table *gpumetrics.Table, d *gpu.Device) {
-	in, received := x.read.add(table.XGMIRead[:], table.XGMIReadSum)
-	out, transmitted := x.written.add(table.XGMIWritten[:], table.XGMIWrittenSum)
+	reads, received := x.read.add(table.XGMIRead[:], table.XGMIReadSum)
+	writes, transmitted := x.written.add(table.XGMIWritten[:], table.XGMIWrittenSum)
 	for i, up := range table.XGMIUp {
-		n, _ := in[i].Get()
-		m, _ := out[i].Get()
+		n, _ := reads[i].Get()
+		m, _ := writes[i].Get()
 		x.linked = x.linked || up == gpu.Some(true) || n > 0 || m > 0
 	}
-	for i := range in {
+	for i := range reads {
 		link := gpu.Link{Name: strconv.Itoa(i)}
 		none := link
 		if want.Has(gpu.GroupInterconnectLinks) {
-			link.Received, link.Transmitted = in[i], out[i]
+			link.Received, link.Transmitted = reads[i], writes[i]
 		}
 		up, stated := table.XGMIUp[i].Get()
 		if want.Has(gpu.GroupInterconnectState) && x.linked {
 			link.Up = table.XGMIUp[i]
 		}
-		if want.Has(gpu.GroupInterconnectSpeed) && (up || !stated && (in[i].Known() || out[i].Known())) {
+		if want.Has(gpu.GroupInterconnectSpeed) && (up || !stated && (reads[i].Known() || writes[i].Known())) {
 			link.Width, link.Bandwidth = xgmiWidth(table), xgmiBandwidth(table)
 		}
 		if link != none {

@@ -81,9 +81,9 @@ type attribute struct {
 }
 
 // first returns the first value.
-func (a *attribute) first() gpu.Opt[uint64] { return a.at(0) }
+func (a *attribute) first() gpu.Opt[uint64] { return a.value(0) }
 
-func (a *attribute) at(i int) gpu.Opt[uint64] {
+func (a *attribute) value(i int) gpu.Opt[uint64] {
 	if i >= len(a.values) {
 		return gpu.Opt[uint64]{}
 	}
@@ -96,12 +96,12 @@ func attributes(text []byte) ([]attribute, error) {
 	if len(text) < attributesAt {
 		return nil, fmt.Errorf("%d bytes without attributes: %w", len(text), ErrFormat)
 	}
-	left := int(int32(binary.LittleEndian.Uint32(text[4:])))
+	remaining := int(int32(binary.LittleEndian.Uint32(text[4:])))
 	text = text[attributesAt:]
 	var result []attribute
-	for ; left > 0; left-- {
+	for ; remaining > 0; remaining-- {
 		if len(text) < encodingSize {
-			return nil, fmt.Errorf("the table ends %d attributes early: %w", left, ErrFormat)
+			return nil, fmt.Errorf("the table ends %d attributes early: %w", remaining, ErrFormat)
 		}
 		encoding := binary.LittleEndian.Uint64(text)
 		text = text[encodingSize:]

@@ -46,7 +46,7 @@ func (d *Decoder) Decode(text []byte) (Table, error) {
 	case l != nil:
 		t.decodeFields(fields{text, l})
 		return t, nil
-	case known(d.layouts, revision):
+	case hasLayout(d.layouts, revision):
 		return Table{}, fmt.Errorf("gpu_metrics %v: %d bytes is not a size of this revision: %w", revision, len(text), ErrFormat)
 	default:
 		return t, fmt.Errorf("gpu_metrics %v: %w", revision, ErrRevision)

@@ -140,8 +140,8 @@ func (t fields) all(id fieldID) []gpu.Opt[uint64] {
 // partition returns the fields of one partition.
 func (t fields) partition(i int) fields {
 	f := &t.layout.fields[fieldActivity]
-	at := f.offset + i*f.size
-	return fields{t.text[at : at+f.size], t.layout.partition}
+	start := f.offset + i*f.size
+	return fields{t.text[start : start+f.size], t.layout.partition}
 }
 
 // activity reads the fields of a partition.

@@ -44,8 +44,8 @@ func newLayouts() map[revisionSize]*layout {
 	return result
 }
 
-// known reports whether a revision is known in some size.
-func known(layouts map[revisionSize]*layout, r Revision) bool {
+// hasLayout reports whether a revision is known in some size.
+func hasLayout(layouts map[revisionSize]*layout, r Revision) bool {
 	for l := range layouts {
 		if l.Revision == r {
 			return true

@@ -136,9 +136,9 @@ func (t *Table) GFXPower(whole gpu.Opt[float64]) gpu.Opt[float64] {
 	}
 	unit := 1.0 / milli
 	if t.Revision.Format == 2 {
-		socket, had := t.socketPower.Get()
+		socket, hasSocket := t.socketPower.Get()
 		watts, known := whole.Get()
-		if !had || !known || watts == 0 {
+		if !hasSocket || !known || watts == 0 {
 			return gpu.Opt[float64]{}
 		}
 		if float64(socket) < between*watts {

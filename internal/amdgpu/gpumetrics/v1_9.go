@@ -123,7 +123,7 @@ func (t *Table) setLinkCounter(a *attribute) {
 		t.XGMISpeed = a.first()
 	case attributeXGMIStatus:
 		for i := range t.XGMIUp {
-			t.XGMIUp[i] = linkUp(a.at(i))
+			t.XGMIUp[i] = linkUp(a.value(i))
 		}
 	case attributeXGMIRead:
 		setXGMI(a, &t.XGMIRead, &t.XGMIReadSum)
@@ -139,6 +139,6 @@ func setXGMI(a *attribute, links *[MaxLinks]gpu.Opt[uint64], sum *gpu.Opt[uint64
 		return
 	}
 	for i := range links {
-		links[i] = a.at(i)
+		links[i] = a.value(i)
 	}
 }

@@ -42,12 +42,12 @@ func values(text []byte, size int) []gpu.Opt[uint64] {
 }
 
 // convert converts a number to the SI unit.
-func convert(v gpu.Opt[uint64], to func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
+func convert(v gpu.Opt[uint64], validate func(float64) gpu.Opt[float64]) gpu.Opt[float64] {
 	n, ok := v.Get()
 	if !ok {
 		return gpu.Opt[float64]{}
 	}
-	return to(float64(n))
+	return validate(float64(n))
 }
 
 func temperature(v gpu.Opt[uint64]) gpu.Opt[float64] { return convert(v, plausible.Temperature) }

@@ -7,7 +7,7 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 // newXCCs returns the XCCs up to the last one that has a value.
 func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
-	at := func(all []gpu.Opt[uint64], i int) gpu.Opt[uint64] {
+	value := func(all []gpu.Opt[uint64], i int) gpu.Opt[uint64] {
 		if i >= len(all) {
 			return gpu.Opt[uint64]{}
 		}
@@ -15,7 +15,7 @@ func newXCCs(busy, belowPower, belowThermal, lowUse []gpu.Opt[uint64]) []XCC {
 	}
 	var known, all []XCC
 	for i := range min(MaxXCCs, max(len(busy), len(belowPower), len(belowThermal), len(lowUse))) {
-		x := XCC{activity(at(busy, i)), at(belowPower, i), at(belowThermal, i), at(lowUse, i)}
+		x := XCC{activity(value(busy, i)), value(belowPower, i), value(belowThermal, i), value(lowUse, i)}
 		all = append(all, x)
 		if x != (XCC{}) {
 			known = all

@@ -37,9 +37,9 @@ func (d *DRM) Read(ctx context.Context, inv *scan.Inventory, now time.Time) ([]U
 	r := &drmRead{inv: inv, proc: d.proc, clients: &d.clients, isolation: &d.isolation}
 	d.clients.begin(now)
 	r.read(ctx)
-	d.clients.end(ctx.Err() != nil, r.left)
-	if len(r.left) > 0 {
-		r.errs = append(r.errs, blockedError("open files", r.left))
+	d.clients.end(ctx.Err() != nil, r.blockedPIDs)
+	if len(r.blockedPIDs) > 0 {
+		r.errs = append(r.errs, blockedError("open files", r.blockedPIDs))
 	}
 	if r.denied {
 		r.fail("read the open files of processes", errPermission)
@@ -56,8 +56,8 @@ type drmRead struct {
 	proc    string
 	clients *clientTimes
 
-	isolation *workers.Isolation
-	left      []int64 // processes whose files could not be read in time
+	isolation   *workers.Isolation
+	blockedPIDs []int64 // processes whose files could not be read in time
 
 	files, drmFiles int
 	truncated       bool // not all processes were listed
@@ -66,9 +66,9 @@ type drmRead struct {
 	errs            []error
 }
 
-func (r *drmRead) fail(what string, err error) {
+func (r *drmRead) fail(subject string, err error) {
 	if len(r.errs) < maxProblems {
-		r.errs = append(r.errs, fmt.Errorf("amdgpu: processes: %s: %w", what, err))
+		r.errs = append(r.errs, fmt.Errorf("amdgpu: processes: %s: %w", subject, err))
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *drmRead) read(ctx context.Context) {
 	}
 	r.truncated = truncated
 	// A client that two processes have open counts for the first of them, always the same.
-	r.left = workers.Each(ctx, r.isolation, pids, r.readProcess, r.take)
+	r.blockedPIDs = workers.Each(ctx, r.isolation, pids, r.readProcess, r.take)
 }
 
 // drmProcess is what the open files of one process show.

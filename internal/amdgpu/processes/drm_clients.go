@@ -13,13 +13,13 @@ import (
 type clientTimes struct {
 	now, last     time.Time
 	before, after map[clientKey]clientTime // of the last read and of this one
-	left          map[int64]bool           // processes that the last read left out
+	blockedPIDs   map[int64]bool           // processes that the last read left out
 }
 
 // clientTime is how long the engines had worked for a client at some time.
 type clientTime struct {
-	engines [numEngines]uint64 // ns
-	at      time.Time
+	engines  [numEngines]uint64 // ns
+	readTime time.Time
 }
 
 // clientKey is a client: its number is unique on one GPU.
@@ -34,17 +34,17 @@ func (t *clientTimes) begin(now time.Time) {
 }
 
 // end makes this read the last one, which left out some processes. A read that was given up is no basis for the next.
-func (t *clientTimes) end(givenUp bool, left []int64) {
+func (t *clientTimes) end(givenUp bool, blockedPIDs []int64) {
 	if givenUp {
 		*t = clientTimes{}
 		return
 	}
-	t.left = make(map[int64]bool, len(left))
-	for _, pid := range left {
-		t.left[pid] = true
+	t.blockedPIDs = make(map[int64]bool, len(blockedPIDs))
+	for _, pid := range blockedPIDs {
+		t.blockedPIDs[pid] = true
 	}
 	for key, known := range t.before { // it may belong to a process that was left out
-		if _, ok := t.after[key]; !ok && len(left) > 0 && len(t.after) < maxDRMFiles {
+		if _, ok := t.after[key]; !ok && len(blockedPIDs) > 0 && len(t.after) < maxDRMFiles {
 			t.after[key] = known
 		}
 	}
@@ -60,10 +60,10 @@ func (t *clientTimes) take(pid int64, own scan.Owner, c *client) (shares [numEng
 	key := clientKey{own.Address, c.id}
 	before, known := t.before[key]
 	if !known {
-		before.at = t.last
+		before.readTime = t.last
 	}
-	elapsed := t.now.Sub(before.at).Seconds()
-	timed = t.before != nil && elapsed > 0 && (known || !t.left[pid])
+	elapsed := t.now.Sub(before.readTime).Seconds()
+	timed = t.before != nil && elapsed > 0 && (known || !t.blockedPIDs[pid])
 	if _, counted = t.after[key]; counted {
 		return shares, timed, true
 	}

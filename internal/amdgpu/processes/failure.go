@@ -11,14 +11,14 @@ import (
 // ErrBlocked is reported for processes with a file that did not answer in time.
 var ErrBlocked = errors.New("did not answer in time; these processes are left out until it does")
 
-func blockedError(what string, pids []int64) error {
+func blockedError(file string, pids []int64) error {
 	const shown = 10
 	more := ""
 	if len(pids) > shown {
 		more = fmt.Sprintf(" and %d more", len(pids)-shown)
 		pids = pids[:shown]
 	}
-	return fmt.Errorf("amdgpu: processes: read the %s of %v%s: %w", what, pids, more, ErrBlocked)
+	return fmt.Errorf("amdgpu: processes: read the %s of %v%s: %w", file, pids, more, ErrBlocked)
 }
 
 var (

@@ -48,13 +48,13 @@ func (k *KFD) Read(ctx context.Context, inv *scan.Inventory, want gpu.Group) ([]
 		return nil, nil //nolint:nilerr // no compute driver
 	}
 	var usages []KFDUsage
-	left := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, want) },
-		func(_ int64, found []KFDUsage) bool {
-			usages = append(usages, found...)
+	blockedPIDs := workers.Each(ctx, &k.isolation, pids, func(pid int64) []KFDUsage { return k.readProcess(pid, inv, want) },
+		func(_ int64, processUsages []KFDUsage) bool {
+			usages = append(usages, processUsages...)
 			return len(usages) < maxProcesses
 		})
-	if len(left) > 0 {
-		return usages, blockedError("KFD files", left)
+	if len(blockedPIDs) > 0 {
+		return usages, blockedError("KFD files", blockedPIDs)
 	}
 	return usages, nil
 }

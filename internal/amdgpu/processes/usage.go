@@ -60,15 +60,15 @@ func Merge(usages []Usage, kfd []KFDUsage) []Usage {
 	}
 	for i := range kfd {
 		k := &kfd[i]
-		at, known := index[key{k.pid, k.owner}]
+		place, known := index[key{k.pid, k.owner}]
 		if !known {
 			if k.memory == 0 {
 				continue
 			}
-			at = len(usages)
+			place = len(usages)
 			usages = append(usages, Usage{PID: k.pid, Owner: k.owner})
 		}
-		u := &usages[at]
+		u := &usages[place]
 		u.kfd, u.units, u.copied, u.evicted = true, k.units, k.copied, k.evicted
 		if memory, ok := u.memory.Get(); !ok || k.memory > memory {
 			u.memory = gpu.Some(k.memory)
@@ -136,7 +136,7 @@ func (u *Usage) setUtilization(p *gpu.Process) {
 		p.Utilization[gpu.TaskGeneral] = gpu.Some(min(1, u.shares[engineGFX]+u.shares[engineCompute]))
 	}
 	if units, ok := u.units.Get(); ok {
-		if t, had := p.Utilization[gpu.TaskGeneral].Get(); !had || units > t {
+		if t, known := p.Utilization[gpu.TaskGeneral].Get(); !known || units > t {
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(units)
 		}
 	}

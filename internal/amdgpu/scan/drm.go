@@ -44,7 +44,7 @@ func (s *scanner) scanDRM() {
 
 // addCard adds a DRM node of a GPU. The first of a GPU's nodes gives the card its name; they come sorted.
 func (s *scanner) addCard(c Card, node string) {
-	i := slices.IndexFunc(s.cards.cards, func(known Card) bool { return known.Address == c.Address })
+	i := slices.IndexFunc(s.cards.cards, func(card Card) bool { return card.Address == c.Address })
 	if i < 0 {
 		i = len(s.cards.cards)
 		c.VideoDecodes = s.videoDecodes(node)

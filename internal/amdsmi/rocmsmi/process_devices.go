@@ -24,8 +24,8 @@ func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (proce
 		if n, _ := p.cards.Get(); len(devices) > 1 || n > 1 { // one of the cards may not be listed
 			p.memory, p.sdma = gpu.Opt[int64]{}, gpu.Counter[float64]{} // the sums over the devices
 		}
-		for _, on := range devices {
-			process := on.Process(p.pid)
+		for _, leaf := range devices {
+			process := leaf.Process(p.pid)
 			process.Memory, process.SDMATime, process.Executable = p.memory, p.sdma, p.name
 			processes = append(processes, process)
 		}
@@ -37,23 +37,23 @@ func (t *textTables) place(list []process, leaves map[int]smidevice.Leaf) (proce
 // devices returns the devices of a process.
 func (t *textTables) devices(p *process, leaves map[int]smidevice.Leaf) []smidevice.Leaf {
 	var result []smidevice.Leaf
-	add := func(on smidevice.Leaf) {
-		if !slices.Contains(result, on) {
-			result = append(result, on)
+	add := func(leaf smidevice.Leaf) {
+		if !slices.Contains(result, leaf) {
+			result = append(result, leaf)
 		}
 	}
 	if t.cardsRead {
 		for _, card := range t.processCards[p.pid] {
-			if on, ok := leaves[card]; ok {
-				add(on)
+			if leaf, ok := leaves[card]; ok {
+				add(leaf)
 			}
 		}
 		return result
 	}
 	// A process that uses as many cards as there are uses them all.
 	if n, known := p.cards.Get(); known && n > 0 && n >= len(leaves) {
-		for _, on := range leaves {
-			add(on)
+		for _, leaf := range leaves {
+			add(leaf)
 		}
 	}
 	return result

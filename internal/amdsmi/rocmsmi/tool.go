@@ -39,10 +39,10 @@ func (t *tool) run(ctx context.Context) (out *output, tables *textTables, err er
 	if t.reads++; t.reads > forgetAfter {
 		t.forget()
 	}
-	wanted := true // the JSON was not read yet
+	jsonPending := true // the JSON was not read yet
 	for attempt := 1; ; attempt++ {
 		var commands []command.Command
-		if wanted {
+		if jsonPending {
 			args := append([]string{"--json"}, arguments(jsonOptions, t.want, t.refused)...)
 			commands = append(commands, command.Command{Tool: command.ROCmSMI, Args: args})
 		}
@@ -54,11 +54,11 @@ func (t *tool) run(ctx context.Context) (out *output, tables *textTables, err er
 			results, err = t.runner.Run(ctx, commands...)
 		}
 		again := false
-		if wanted && len(results) > 0 {
+		if jsonPending && len(results) > 0 {
 			r := &results[0]
 			out = outputOf(r)
-			wanted = errors.Is(out.err, smitext.ErrNotJSON) && refuse(jsonOptions, r.Stderr, t.refused)
-			again = wanted
+			jsonPending = errors.Is(out.err, smitext.ErrNotJSON) && refuse(jsonOptions, r.Stderr, t.refused)
+			again = jsonPending
 			results = results[1:]
 		}
 		if len(results) > 0 {
@@ -68,7 +68,7 @@ func (t *tool) run(ctx context.Context) (out *output, tables *textTables, err er
 			tables = &read
 			again = !read.complete && t.dropTextOption(r) || again
 		}
-		if wanted && err != nil {
+		if jsonPending && err != nil {
 			return nil, tables, err // the refusal is not the reason for the missing cards
 		}
 		if err != nil || !again || attempt == maxAttempts {

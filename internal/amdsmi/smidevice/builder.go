@@ -49,8 +49,8 @@ func (b *Builder) Begin(now time.Time) *gpu.Node {
 func (b *Builder) Found() { b.reason, b.retry = nil, backoff.Backoff{} }
 
 // Problem adds a problem to the node.
-func (b *Builder) Problem(kind gpu.ProblemKind, what string, err error) {
-	b.Node.Problems = append(b.Node.Problems, gpu.Problem{Kind: kind, What: what, Err: b.named(err)})
+func (b *Builder) Problem(kind gpu.ProblemKind, subject string, err error) {
+	b.Node.Problems = append(b.Node.Problems, gpu.Problem{Kind: kind, What: subject, Err: b.named(err)})
 }
 
 // named returns an error that names the scraper, such as amd_smi.

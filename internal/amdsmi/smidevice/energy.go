@@ -57,7 +57,7 @@ func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 		joules, ok := d.Energy.Get()
 		if !ok {
 			if c != nil && d.Power.Draw.Known() { // it has power, and counts on
-				c.at = now
+				c.lastRead = now
 			}
 			continue
 		}
@@ -69,7 +69,7 @@ func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 		d.Energy = c.read(joules, d, now)
 	}
 	if len(m) > MaxDevices {
-		maps.DeleteFunc(m, func(_ string, c *energyCounter) bool { return !c.at.Equal(now) })
+		maps.DeleteFunc(m, func(_ string, c *energyCounter) bool { return !c.lastRead.Equal(now) })
 	}
 }
 
@@ -77,7 +77,7 @@ func (m EnergyCounters) Unwrap(devices []gpu.Device, now time.Time) {
 // they are back.
 func (m EnergyCounters) Missed(now time.Time) {
 	for _, c := range m {
-		if !c.at.Equal(now) {
+		if !c.lastRead.Equal(now) {
 			c.total.Doubt()
 			c.unit.Forget()
 		}
@@ -88,7 +88,7 @@ func (m EnergyCounters) Missed(now time.Time) {
 // tools do not show how many bits it has: it is taken to have 32 until it is higher than these allow.
 type energyCounter struct {
 	id         string    // of the GPU
-	at         time.Time // of the last read that showed the counter, or that the GPU has power
+	lastRead   time.Time // the last read that showed the counter, or that the GPU has power
 	unit       counter.EnergyUnit
 	total      counter.Wrapping
 	rough      bool             // the tool was seen to take the unit for unitRough
@@ -99,7 +99,7 @@ type energyCounter struct {
 // assumes.
 func (c *energyCounter) read(shown float64, d *gpu.Device, now time.Time) gpu.Counter[float64] {
 	const fine, rough = counterRange * unitFine, counterRange * unitRough
-	c.at = now
+	c.lastRead = now
 	c.powerLimit = d.Power.Limit[gpu.LimitEnforced].Or(c.powerLimit)
 	c.rough = shown < rough && (c.rough || shown > fine)
 	wrapsAt := fine // no less than the counter has shown

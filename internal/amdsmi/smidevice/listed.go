@@ -37,12 +37,12 @@ func byGPU(listed []Listed) [][]Listed {
 	result := make([][]Listed, 0, len(listed))
 	for i := range listed {
 		e := &listed[i]
-		at := slices.IndexFunc(result, func(group []Listed) bool { return sameGPU(group, e) })
-		if at < 0 {
-			at = len(result)
+		place := slices.IndexFunc(result, func(group []Listed) bool { return sameGPU(group, e) })
+		if place < 0 {
+			place = len(result)
 			result = append(result, nil)
 		}
-		result[at] = append(result[at], *e)
+		result[place] = append(result[place], *e)
 	}
 	return result
 }

@@ -53,7 +53,7 @@ func CutAnywhere(t *testing.T, newSource func(*testing.T) (*Tool, gpu.Source), c
 }
 
 // NoOther fails the test if a node has a value that the whole output does not have. A node without readable GPUs is allowed.
-func NoOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
+func NoOther(t *testing.T, position string, whole differential.Values, node *gpu.Node) {
 	t.Helper()
 	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {
 		return
@@ -63,6 +63,6 @@ func NoOther(t *testing.T, at string, whole differential.Values, node *gpu.Node)
 		if anonymous := strings.Contains(id, ":"); anonymous || quantity == "ProcessesUnread" || quantity == "Unread" || id == "node" {
 			continue
 		}
-		require.Equal(t, whole[name], v, "%s: %s", at, name)
+		require.Equal(t, whole[name], v, "%s: %s", position, name)
 	}
 }

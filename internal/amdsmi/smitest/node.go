@@ -24,8 +24,8 @@ func Seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // EveryHalfMinute is a clock that is 30 s later at each read.
 func EveryHalfMinute() func() time.Time {
-	at := Start
-	return func() time.Time { at = at.Add(30 * time.Second); return at }
+	now := Start
+	return func() time.Time { now = now.Add(30 * time.Second); return now }
 }
 
 // Read reads a source that must not fail.
@@ -78,19 +78,19 @@ func Faults(d *gpu.Device) []gpu.FaultType {
 }
 
 // RequireValue fails the test unless a value is known and equal to want.
-func RequireValue[T comparable](t *testing.T, want T, got gpu.Opt[T], what string) {
+func RequireValue[T comparable](t *testing.T, want T, got gpu.Opt[T], name string) {
 	t.Helper()
 	v, ok := got.Get()
-	require.True(t, ok, "%s is absent", what)
-	require.Equal(t, want, v, what)
+	require.True(t, ok, "%s is absent", name)
+	require.Equal(t, want, v, name)
 }
 
 // RequireNear fails the test unless a value is known and close to want.
-func RequireNear(t *testing.T, want float64, got gpu.Opt[float64], what string) {
+func RequireNear(t *testing.T, want float64, got gpu.Opt[float64], name string) {
 	t.Helper()
 	v, ok := got.Get()
-	require.True(t, ok, "%s is absent", what)
-	require.InDelta(t, want, v, 1e-9*max(1, want), what)
+	require.True(t, ok, "%s is absent", name)
+	require.InDelta(t, want, v, 1e-9*max(1, want), name)
 }
 
 // ErrorCounts returns a device's error counts by block and type.

@@ -182,10 +182,10 @@ func (suite *Suite) reset(t *testing.T) {
 	}
 	tool := suite.Tool()
 	s := suite.New(tool)
-	var asked []string
+	var commandLines []string
 	answer, refuse := tool.Answer, true
 	tool.Answer = func(args string) (command.Result, error) {
-		asked = append(asked, args)
+		commandLines = append(commandLines, args)
 		switch {
 		case !refuse || !strings.Contains(args, suite.Option):
 			return answer(args)
@@ -194,9 +194,9 @@ func (suite *Suite) reset(t *testing.T) {
 		}
 	}
 	calls := func() string {
-		asked = nil
+		commandLines = nil
 		require.Len(t, Read(t, s).Devices, 2)
-		return strings.Join(asked, "\n")
+		return strings.Join(commandLines, "\n")
 	}
 	_ = calls()
 	require.NotContains(t, calls(), suite.Option)

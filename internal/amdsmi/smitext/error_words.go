@@ -36,8 +36,8 @@ func FirstError(v any) string {
 		}
 	case []any:
 		for _, inner := range v {
-			if found := FirstError(inner); found != "" {
-				return found
+			if message := FirstError(inner); message != "" {
+				return message
 			}
 		}
 	case map[string]any:
@@ -47,8 +47,8 @@ func FirstError(v any) string {
 		}
 		slices.Sort(keys)
 		for _, key := range keys {
-			if found := FirstError(v[key]); found != "" {
-				return found
+			if message := FirstError(v[key]); message != "" {
+				return message
 			}
 		}
 	}

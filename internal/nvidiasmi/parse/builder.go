@@ -138,9 +138,9 @@ func (b *builder) end() {
 // down, and goes on below 0 to the points at which the hardware slows it down, and at which the GPU shuts down.
 func (b *builder) addShutdownMargin() {
 	margins := &b.gpu.Device.TemperatureMargin
-	left, ok := margins[gpu.LimitDegraded].Get()
+	margin, ok := margins[gpu.LimitDegraded].Get()
 	if shutdown, printed := b.parts.shutdownTLimit.Get(); ok && printed {
-		margins[gpu.LimitCritical] = gpu.Some(left - shutdown)
+		margins[gpu.LimitCritical] = gpu.Some(margin - shutdown)
 	}
 }
 

@@ -8,10 +8,10 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 // ComputeApps reads the output of --query-compute-apps=… --format=csv. On Windows the tool lists graphics processes, too, so it does not
 // show the type of a process. A process of a MIG device is listed under its GPU. found is false if the output contains no table; dropped
 // counts rows that cannot be read or are too many.
-func ComputeApps(data []byte, asked []string) (processes []Process, found bool, dropped int) {
+func ComputeApps(data []byte, columns []string) (processes []Process, found bool, dropped int) {
 	t := table{
-		asked:    asked,
-		known:    func(name string) bool { _, ok := appColumns[name]; return ok },
+		columns:  columns,
+		isColumn: func(name string) bool { _, ok := appColumns[name]; return ok },
 		freeText: []string{"process_name", "name"},
 	}
 	found, bad := t.read(data, func(names []string, cells [][]byte) {

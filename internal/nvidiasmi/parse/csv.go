@@ -12,15 +12,15 @@ import (
 // table reads rows of --format=csv: cells separated by a comma and a space, without any quoting. The heading names the columns, in the
 // tool's own spelling and with units. Without a heading (noheader) the columns are the queried columns, in that order.
 type table struct {
-	asked    []string
-	known    func(name string) bool // reports whether a column has this name
+	columns  []string
+	isColumn func(name string) bool // reports whether a column has this name
 	freeText []string               // columns whose text may contain commas; a table has one of them at most
 }
 
 // read calls row with the columns' names and the cells of each row. It returns whether there was a heading or a row, and how
 // many lines were neither a row nor a message.
 func (t *table) read(data []byte, row func(names []string, cells [][]byte)) (found bool, bad int) {
-	names := t.asked
+	names := t.columns
 	for line := range lines(clean(data)) {
 		if isMessage(line) {
 			continue
@@ -49,10 +49,10 @@ func (t *table) heading(line []byte) (names []string, ok bool) {
 		if !isName(name) {
 			return nil, false
 		}
-		if t.known(name) {
+		if t.isColumn(name) {
 			ok = true
-		} else if len(cells) == len(t.asked) {
-			name = t.asked[i]
+		} else if len(cells) == len(t.columns) {
+			name = t.columns[i]
 		}
 		names = append(names, name)
 	}

@@ -137,12 +137,12 @@ func isAbsent(printed []byte) bool {
 }
 
 // ecc returns a setter of one part of an ECC count.
-func ecc(s scope, k kind, to func(*eccParts) *gpu.Opt[int64]) setter {
+func ecc(s scope, k kind, target func(*eccParts) *gpu.Opt[int64]) setter {
 	return func(b *builder, printed []byte) bool {
 		p := &b.parts.ecc[s][k]
 		v, ok := integer(printed, unitCount)
 		if ok {
-			*to(p) = gpu.Some(v)
+			*target(p) = gpu.Some(v)
 		} else if !isAbsent(printed) {
 			p.failed = true // the memory may have errors that this driver does not report
 		}

@@ -10,11 +10,11 @@ func healthFields() []Field {
 	errors := func(name string, g gpu.Group, s scope, k kind) Field {
 		return basic(name, g, "", ecc(s, k, func(e *eccParts) *gpu.Opt[int64] { return &e.total }))
 	}
-	total := func(to func(*gpu.Device) *gpu.Counter[int64]) setter {
-		return counterOf(func(b *builder) *gpu.Counter[int64] { return to(device(b)) })
+	total := func(target func(*gpu.Device) *gpu.Counter[int64]) setter {
+		return counterOf(func(b *builder) *gpu.Counter[int64] { return target(device(b)) })
 	}
-	flag := func(to func(*parts) *gpu.Opt[bool]) setter {
-		return boolOf(func(b *builder) *gpu.Opt[bool] { return to(&b.parts) })
+	flag := func(target func(*parts) *gpu.Opt[bool]) setter {
+		return boolOf(func(b *builder) *gpu.Opt[bool] { return target(&b.parts) })
 	}
 	singleBit := total(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Corrected })
 	doubleBit := total(func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Uncorrected })
@@ -49,13 +49,13 @@ func healthFields() []Field {
 }
 
 // rowFlag returns a setter of a flag, which --query-remapped-rows prints as 0 or 1.
-func rowFlag(to func(*builder) *gpu.Opt[bool]) setter {
+func rowFlag(target func(*builder) *gpu.Opt[bool]) setter {
 	return valueOf(func(printed []byte) (value, ok bool) {
 		if v, ok := integer(printed, unitCount); ok && v <= 1 {
 			return v == 1, true
 		}
 		return boolean(printed)
-	}, to)
+	}, target)
 }
 
 // setRecovery reads what the driver asks for.

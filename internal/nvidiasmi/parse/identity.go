@@ -12,8 +12,8 @@ import (
 )
 
 func identityFields() []Field {
-	info := func(to func(*gpu.Info) *string) func(*builder) *string {
-		return func(b *builder) *string { return to(&b.gpu.Device.Info) }
+	info := func(target func(*gpu.Info) *string) func(*builder) *string {
+		return func(b *builder) *string { return target(&b.gpu.Device.Info) }
 	}
 	return []Field{
 		basic("index", 0, "", setIndex),
@@ -79,11 +79,11 @@ func setCUDA(b *builder, printed []byte) bool {
 }
 
 // knownWord returns a setter of a word. The tool prints Unknown for a number that has no word.
-func knownWord(to func(*builder) *string) setter {
-	set := wordOf(to)
+func knownWord(target func(*builder) *string) setter {
+	set := wordOf(target)
 	return func(b *builder, printed []byte) bool {
 		ok := set(b, printed)
-		if word := to(b); *word == "unknown" {
+		if word := target(b); *word == "unknown" {
 			*word = ""
 		}
 		return ok
@@ -92,10 +92,10 @@ func knownWord(to func(*builder) *string) setter {
 
 // setArchitecture reads the name of an architecture. Ada Lovelace is the only one of two words; NVML calls it Ada.
 func setArchitecture(b *builder, printed []byte) bool {
-	to := &b.gpu.Device.Info.Architecture
-	ok := knownWord(func(*builder) *string { return to })(b, printed)
-	if *to == "ada_lovelace" {
-		*to = "ada"
+	target := &b.gpu.Device.Info.Architecture
+	ok := knownWord(func(*builder) *string { return target })(b, printed)
+	if *target == "ada_lovelace" {
+		*target = "ada"
 	}
 	return ok
 }

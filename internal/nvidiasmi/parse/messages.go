@@ -171,13 +171,13 @@ func withoutXML(data []byte) []byte {
 	if len(data)-(end-start) > maxBesideXML { // a flood of something else is not copied
 		return data[:start]
 	}
-	kept := bytes.Clone(data[:start])
+	result := bytes.Clone(data[:start])
 	for line := range lines(data[start:end]) {
 		if line = bytes.TrimSpace(line); bytes.HasPrefix(line, []byte("Unable to determine the")) {
-			kept = append(append(append(kept, '\n'), line...), '\n')
+			result = append(append(append(result, '\n'), line...), '\n')
 		}
 	}
-	return append(kept, data[end:]...)
+	return append(result, data[end:]...)
 }
 
 // failureOf reads the exit codes of the tool's manual.

@@ -23,10 +23,10 @@ var columnFields = func() map[string]*Field {
 }()
 
 // readRows reads a table of fields, and calls end after each row. bad counts the lines that are neither a row nor a message.
-func (b *builder) readRows(data []byte, asked []string, end func()) (found bool, bad int) {
+func (b *builder) readRows(data []byte, columns []string, end func()) (found bool, bad int) {
 	t := table{
-		asked:    asked,
-		known:    func(name string) bool { _, ok := columnFields[name]; return ok },
+		columns:  columns,
+		isColumn: func(name string) bool { _, ok := columnFields[name]; return ok },
 		freeText: []string{"name", "gpu_name"},
 	}
 	return t.read(data, func(names []string, cells [][]byte) {
@@ -40,11 +40,11 @@ func (b *builder) readRows(data []byte, asked []string, end func()) (found bool,
 	})
 }
 
-// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. asked is the queried columns in order.
+// QueryGPU reads the output of --query-gpu=… --format=csv, with or without heading and units. columns is the queried columns in order.
 // Complete is false if a row could not be read; Dropped counts such rows. found is false if the output contains no table.
-func QueryGPU(data []byte, asked []string) (listing *Listing, found bool) {
+func QueryGPU(data []byte, columns []string) (listing *Listing, found bool) {
 	b := builder{listing: &Listing{}}
-	found, bad := b.readRows(data, asked, b.end)
+	found, bad := b.readRows(data, columns, b.end)
 	b.listing.Dropped += bad
 	b.listing.Complete = found && bad == 0
 	return b.listing, found
@@ -52,7 +52,7 @@ func QueryGPU(data []byte, asked []string) (listing *Listing, found bool) {
 
 // RemappedRows reads the output of --query-remapped-rows=… --format=csv and completes the GPUs of a listing, which it finds by their UUID.
 // found is false if the output contains no table.
-func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
+func RemappedRows(data []byte, columns []string, listing *Listing) (found bool) {
 	gpus := map[string]*GPU{}
 	for i := range listing.GPUs {
 		if g := &listing.GPUs[i]; g.Device.ID != "" && !g.Unreadable {
@@ -60,7 +60,7 @@ func RemappedRows(data []byte, asked []string, listing *Listing) (found bool) {
 		}
 	}
 	b := builder{listing: &Listing{}}
-	found, _ = b.readRows(data, asked, func() {
+	found, _ = b.readRows(data, columns, func() {
 		if g := gpus[b.gpu.Device.ID]; g != nil {
 			delete(gpus, g.Device.ID) // the first row counts
 			g.Device.RemappedRows = b.gpu.Device.RemappedRows

@@ -14,8 +14,8 @@ func utilizationFields() []Field {
 	task := func(t gpu.Task) setter {
 		return fraction(func(b *builder) *gpu.Opt[float64] { return &device(b).Utilization[t] })
 	}
-	memory := func(to func(*gpu.Memory) *gpu.Opt[int64]) setter {
-		return integerOf(unitBytes, func(b *builder) *gpu.Opt[int64] { return to(&device(b).Memory) })
+	memory := func(target func(*gpu.Memory) *gpu.Opt[int64]) setter {
+		return integerOf(unitBytes, func(b *builder) *gpu.Opt[int64] { return target(&device(b).Memory) })
 	}
 	controller := fraction(func(b *builder) *gpu.Opt[float64] { return &device(b).MemoryController })
 	return []Field{
@@ -51,11 +51,11 @@ func thermalFields() []Field {
 	limit := func(s gpu.Sensor, l gpu.Limit) setter { // GPUs without the limit print 0
 		return unlessZero(unitCelsius, celsius(func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
 	}
-	power := func(to func(*parts) *gpu.Opt[float64]) setter {
-		return watts(func(b *builder) *gpu.Opt[float64] { return to(&b.parts) })
+	power := func(target func(*parts) *gpu.Opt[float64]) setter {
+		return watts(func(b *builder) *gpu.Opt[float64] { return target(&b.parts) })
 	}
-	powerCap := func(to func(*parts) *gpu.Opt[float64]) setter {
-		return powerLimit(func(b *builder) *gpu.Opt[float64] { return to(&b.parts) })
+	powerCap := func(target func(*parts) *gpu.Opt[float64]) setter {
+		return powerLimit(func(b *builder) *gpu.Opt[float64] { return target(&b.parts) })
 	}
 	powerCapOf := func(l gpu.Limit) setter {
 		return powerLimit(func(b *builder) *gpu.Opt[float64] { return &device(b).Power.Limit[l] })
@@ -164,8 +164,8 @@ func throttleTime(r gpu.ThrottleReason) setter {
 
 // pcieFields returns the PCIe link. The width has no unit in a table. A link that is down prints 0.
 func pcieFields() []Field {
-	link := func(to func(*gpu.PCIe) *gpu.Opt[int64]) setter {
-		return unlessZero(unitLanes, integerOf(unitLanes, func(b *builder) *gpu.Opt[int64] { return to(&device(b).PCIe) }))
+	link := func(target func(*gpu.PCIe) *gpu.Opt[int64]) setter {
+		return unlessZero(unitLanes, integerOf(unitLanes, func(b *builder) *gpu.Opt[int64] { return target(&device(b).PCIe) }))
 	}
 	const inXML = "pci/pci_gpu_link_info/"
 	return []Field{

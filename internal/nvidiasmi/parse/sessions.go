@@ -10,14 +10,14 @@ import "github.com/otelgpu/gpureceiver/internal/gpu"
 func sessionFields() []Field {
 	encoder := func(b *builder) *gpu.Sessions { return &device(b).Encoder }
 	capture := func(b *builder) *gpu.Sessions { return &device(b).FrameBuffer }
-	count := func(of func(*builder) *gpu.Sessions) setter {
-		return integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return &of(b).Count })
+	count := func(target func(*builder) *gpu.Sessions) setter {
+		return integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return &target(b).Count })
 	}
-	rate := func(of func(*builder) *gpu.Sessions) setter {
-		return boundedOf(unitCount, 0, maxSessionValue, func(b *builder) *gpu.Opt[float64] { return &of(b).FrameRate })
+	rate := func(target func(*builder) *gpu.Sessions) setter {
+		return boundedOf(unitCount, 0, maxSessionValue, func(b *builder) *gpu.Opt[float64] { return &target(b).FrameRate })
 	}
-	latency := func(of func(*builder) *gpu.Sessions) setter {
-		return boundedOf(unitSeconds, 0, maxSessionValue, func(b *builder) *gpu.Opt[float64] { return &of(b).Latency })
+	latency := func(target func(*builder) *gpu.Sessions) setter {
+		return boundedOf(unitSeconds, 0, maxSessionValue, func(b *builder) *gpu.Opt[float64] { return &target(b).Latency })
 	}
 	const sessions = gpu.GroupEncoderSessions
 	return []Field{

@@ -47,16 +47,16 @@ func (s *scanner) run() {
 		if i < 0 || s.pos+i+1 >= len(s.data) {
 			return
 		}
-		at := s.pos + i
-		switch c := s.data[at+1]; {
+		start := s.pos + i
+		switch c := s.data[start+1]; {
 		case c == '/':
-			s.closeTag(at)
+			s.closeTag(start)
 		case c == '!' || c == '?':
-			s.declaration(at)
+			s.declaration(start)
 		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
-			s.openTag(at)
+			s.openTag(start)
 		default:
-			s.pos = at + 1 // text
+			s.pos = start + 1 // text
 		}
 		if len(s.stack) == 1 && s.builder.listing.Complete {
 			return
@@ -65,14 +65,14 @@ func (s *scanner) run() {
 }
 
 // openTag reads the opening tag at a position.
-func (s *scanner) openTag(at int) {
-	end := bytes.IndexByte(s.data[at:], '>')
+func (s *scanner) openTag(start int) {
+	end := bytes.IndexByte(s.data[start:], '>')
 	if end < 0 {
 		s.pos = len(s.data)
 		return
 	}
-	tag := s.data[at+1 : at+end]
-	s.pos = at + end + 1
+	tag := s.data[start+1 : start+end]
+	s.pos = start + end + 1
 	tag, empty := bytes.CutSuffix(tag, []byte{'/'})
 	name, attributes := tag, []byte(nil)
 	if i := bytes.IndexAny(tag, " \t\r\n"); i >= 0 {
@@ -133,21 +133,21 @@ func (s *scanner) untilClosed(name []byte) (inner []byte, ok bool) {
 
 // closeTag reads the closing tag at a position. It ignores one that belongs to no open element. Elements that are still open
 // within the closed one were cut short: they and the closed one do not count.
-func (s *scanner) closeTag(at int) {
-	end := bytes.IndexByte(s.data[at:], '>')
+func (s *scanner) closeTag(start int) {
+	end := bytes.IndexByte(s.data[start:], '>')
 	if end < 0 {
 		s.pos = len(s.data)
 		return
 	}
-	name := bytes.TrimSpace(s.data[at+2 : at+end])
-	s.pos = at + end + 1
+	name := bytes.TrimSpace(s.data[start+2 : start+end])
+	s.pos = start + end + 1
 	for i := len(s.stack) - 1; i > 0; i-- {
 		f := s.stack[i]
 		if !bytes.Equal(f.name, name) {
 			continue
 		}
 		if i == len(s.stack)-1 {
-			s.leave(f, at)
+			s.leave(f, start)
 		}
 		s.stack = s.stack[:i]
 		return
@@ -155,9 +155,9 @@ func (s *scanner) closeTag(at int) {
 }
 
 // leave ends an element that was closed properly. Its text ends at a position.
-func (s *scanner) leave(f frame, at int) {
+func (s *scanner) leave(f frame, end int) {
 	if !f.parent {
-		printed := bytes.TrimSpace(unescape(s.data[f.text:at]))
+		printed := bytes.TrimSpace(unescape(s.data[f.text:end]))
 		switch {
 		case f.element.field != nil:
 			f.element.field.read(&s.builder, printed)
@@ -172,20 +172,20 @@ func (s *scanner) leave(f frame, at int) {
 
 // declaration skips a comment, a processing instruction, or anything else that starts with an exclamation mark. The document type, which
 // may contain the whole DTD (--dtd), is before the root element and is not read.
-func (s *scanner) declaration(at int) {
+func (s *scanner) declaration(start int) {
 	terminator := ">"
-	switch rest := s.data[at:]; {
+	switch rest := s.data[start:]; {
 	case bytes.HasPrefix(rest, []byte("<!--")):
 		terminator = "-->"
 	case bytes.HasPrefix(rest, []byte("<?")):
 		terminator = "?>"
 	}
-	end := bytes.Index(s.data[at:], []byte(terminator))
+	end := bytes.Index(s.data[start:], []byte(terminator))
 	if end < 0 {
 		s.pos = len(s.data)
 		return
 	}
-	s.pos = at + end + len(terminator)
+	s.pos = start + end + len(terminator)
 }
 
 // entities are those that XML predefines. The tool uses no others.

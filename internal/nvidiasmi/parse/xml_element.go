@@ -16,8 +16,8 @@ type element struct {
 	verbatim bool
 }
 
-// at returns the element at a path, which it adds if it is missing.
-func (e *element) at(path string) *element {
+// descend returns the element at a path, which it adds if it is missing.
+func (e *element) descend(path string) *element {
 	for name := range strings.SplitSeq(path, "/") {
 		child := e.children[name]
 		if child == nil {
@@ -33,7 +33,7 @@ func (e *element) at(path string) *element {
 func (e *element) add(fields []Field) {
 	for i := range fields {
 		for _, path := range fields[i].elements {
-			e.at(path).field = &fields[i]
+			e.descend(path).field = &fields[i]
 		}
 	}
 }

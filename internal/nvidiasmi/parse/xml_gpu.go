@@ -14,9 +14,9 @@ import (
 // renamed an element (525 to 535: power_readings, clocks_throttle_reasons), it has both names.
 var xmlRoot = func() *element {
 	root := &element{children: map[string]*element{}}
-	log := root.at("nvidia_smi_log")
+	log := root.descend("nvidia_smi_log")
 	log.end = func(b *builder) { b.listing.Complete = true }
-	log.at("error_string").field = &Field{set: setUnreachable}
+	log.descend("error_string").field = &Field{set: setUnreachable}
 	for i := range allFields {
 		for _, path := range allFields[i].elements {
 			if above, ok := strings.CutPrefix(path, "../"); ok {
@@ -24,10 +24,10 @@ var xmlRoot = func() *element {
 			} else {
 				path = "gpu/" + path
 			}
-			log.at(path).field = &allFields[i]
+			log.descend(path).field = &allFields[i]
 		}
 	}
-	inGPU := log.at("gpu")
+	inGPU := log.descend("gpu")
 	inGPU.open = func(b *builder, attributes []byte) {
 		b.begin()
 		if _, id, ok := bytes.Cut(attributes, []byte(`"`)); ok { // <gpu id="00000000:07:00.0">
@@ -36,20 +36,20 @@ var xmlRoot = func() *element {
 		}
 	}
 	inGPU.end = (*builder).end
-	inGPU.at("product_name").verbatim = true
-	addMIGDevice(inGPU.at("mig_devices/mig_device"))
-	addProcesses(inGPU.at("processes"), gpu.ProcessUnknown)
-	addProcesses(inGPU.at("compute_processes"), gpu.ProcessCompute) // drivers up to 340
+	inGPU.descend("product_name").verbatim = true
+	addMIGDevice(inGPU.descend("mig_devices/mig_device"))
+	addProcesses(inGPU.descend("processes"), gpu.ProcessUnknown)
+	addProcesses(inGPU.descend("compute_processes"), gpu.ProcessCompute) // drivers up to 340
 	return root
 }()
 
 // addMIGDevice adds the elements of a MIG device. The tool prints only two kinds of values that change: its memory and its errors.
 func addMIGDevice(e *element) {
-	number := func(to func(*MIGDevice) *gpu.Opt[int64]) setter {
-		return integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return to(&b.migDevice) })
+	number := func(target func(*MIGDevice) *gpu.Opt[int64]) setter {
+		return integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return target(&b.migDevice) })
 	}
-	memory := func(to func(*gpu.Memory) *gpu.Opt[int64]) setter {
-		return integerOf(unitBytes, func(b *builder) *gpu.Opt[int64] { return to(&b.migDevice.Memory) })
+	memory := func(target func(*gpu.Memory) *gpu.Opt[int64]) setter {
+		return integerOf(unitBytes, func(b *builder) *gpu.Opt[int64] { return target(&b.migDevice.Memory) })
 	}
 	e.open = func(b *builder, _ []byte) { b.migDevice = MIGDevice{} }
 	e.end = func(b *builder) {
@@ -77,14 +77,14 @@ func addMIGDevice(e *element) {
 
 // addProcesses adds the elements of processes, which are of a type unless the tool prints another. The element is empty if there is no
 // process. A text in it is a reason.
-func addProcesses(e *element, of gpu.ProcessType) {
+func addProcesses(e *element, defaultType gpu.ProcessType) {
 	e.field = &Field{quantity: "processes", set: func(b *builder, printed []byte) bool {
 		b.gpu.ProcessesRead = len(printed) == 0
 		return b.gpu.ProcessesRead
 	}}
-	process := e.at("process_info")
+	process := e.descend("process_info")
 	process.open = func(b *builder, _ []byte) {
-		b.process = Process{Type: of}
+		b.process = Process{Type: defaultType}
 		b.gpu.ProcessesRead = true
 	}
 	process.end = func(b *builder) {
@@ -114,5 +114,5 @@ func addProcesses(e *element, of gpu.ProcessType) {
 		xmlOnly("process.gi", "gpu_instance_id", integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return &b.process.GI })),
 		xmlOnly("process.ci", "compute_instance_id", integerOf(unitCount, func(b *builder) *gpu.Opt[int64] { return &b.process.CI })),
 	})
-	process.at("process_name").verbatim = true
+	process.descend("process_name").verbatim = true
 }

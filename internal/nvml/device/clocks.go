@@ -12,49 +12,49 @@ import (
 
 var clockRows = []quantity{
 	{
-		group: gpu.GroupClocks, what: "clocks",
+		group: gpu.GroupClocks, name: "clocks",
 		symbol: "nvmlDeviceGetClockInfo", call: numberOf(library.Device.GetClockInfo, library.ClockGraphics),
-		set: to(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockGraphics].Speed }),
+		set: unitSetter(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockGraphics].Speed }),
 	},
 	{
-		group: gpu.GroupClocks, what: "clocks",
+		group: gpu.GroupClocks, name: "clocks",
 		symbol: "nvmlDeviceGetClockInfo", call: numberOf(library.Device.GetClockInfo, library.ClockSM),
-		set: to(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockSM].Speed }),
+		set: unitSetter(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockSM].Speed }),
 	},
 	{
-		group: gpu.GroupClocks, what: "clocks",
+		group: gpu.GroupClocks, name: "clocks",
 		symbol: "nvmlDeviceGetClockInfo", call: numberOf(library.Device.GetClockInfo, library.ClockMemory),
-		set: to(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockMemory].Speed }),
+		set: unitSetter(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockMemory].Speed }),
 	},
 	{
-		group: gpu.GroupClocks, what: "clocks",
+		group: gpu.GroupClocks, name: "clocks",
 		symbol: "nvmlDeviceGetClockInfo", call: numberOf(library.Device.GetClockInfo, library.ClockVideo),
-		set: to(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockVideo].Speed }),
+		set: unitSetter(hertz, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockVideo].Speed }),
 	},
 	{
-		group: gpu.GroupClockLimits, what: "clock limits", constant: true,
+		group: gpu.GroupClockLimits, name: "clock limits", constant: true,
 		symbol: "nvmlDeviceGetMaxClockInfo", call: numberOf(library.Device.GetMaxClockInfo, library.ClockGraphics),
-		set: to(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockGraphics].Limit }),
+		set: unitSetter(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockGraphics].Limit }),
 	},
 	{
-		group: gpu.GroupClockLimits, what: "clock limits", constant: true,
+		group: gpu.GroupClockLimits, name: "clock limits", constant: true,
 		symbol: "nvmlDeviceGetMaxClockInfo", call: numberOf(library.Device.GetMaxClockInfo, library.ClockSM),
-		set: to(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockSM].Limit }),
+		set: unitSetter(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockSM].Limit }),
 	},
 	{
-		group: gpu.GroupClockLimits, what: "clock limits", constant: true,
+		group: gpu.GroupClockLimits, name: "clock limits", constant: true,
 		symbol: "nvmlDeviceGetMaxClockInfo", call: numberOf(library.Device.GetMaxClockInfo, library.ClockMemory),
-		set: to(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockMemory].Limit }),
+		set: unitSetter(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockMemory].Limit }),
 	},
 	{
-		group: gpu.GroupClockLimits, what: "clock limits", constant: true,
+		group: gpu.GroupClockLimits, name: "clock limits", constant: true,
 		symbol: "nvmlDeviceGetMaxClockInfo", call: numberOf(library.Device.GetMaxClockInfo, library.ClockVideo),
-		set: to(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockVideo].Limit }),
+		set: unitSetter(hertzLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Clocks[gpu.ClockVideo].Limit }),
 	},
 	{
-		group: gpu.GroupPerformanceState, what: "performance state",
+		group: gpu.GroupPerformanceState, name: "performance state",
 		symbol: "nvmlDeviceGetPerformanceState", call: number(library.Device.GetPerformanceState),
-		set: to(performanceState, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PerformanceState }),
+		set: unitSetter(performanceState, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PerformanceState }),
 	},
 }
 

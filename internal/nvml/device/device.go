@@ -21,11 +21,11 @@ type device struct {
 
 	fields    *fieldValues // of a GPU
 	constants map[*library.Function]library.Value
-	kept      keptValues
+	cache     keptValues
 
-	at      time.Time // of the present read
-	horizon uint64    // the latest plausible time of a sample in it
-	mig     bool      // MIG is on: the instances have the processes
+	readTime time.Time // of the present read
+	horizon  uint64    // the latest plausible time of a sample in it
+	mig      bool      // MIG is on: the instances have the processes
 
 	migModes migModes
 }
@@ -38,8 +38,8 @@ func newDevice(lib *library.Library, cfg *Config, name string) device {
 }
 
 // begin starts a read.
-func (d *device) begin(at time.Time) {
-	d.at, d.horizon = at, horizon(at)
+func (d *device) begin(now time.Time) {
+	d.readTime, d.horizon = now, horizon(now)
 	d.Begin()
 }
 
@@ -123,26 +123,26 @@ type keptValue struct {
 }
 
 // begin starts a read. happened: there was an event or an error.
-func (k *keptValues) begin(at time.Time, interval time.Duration, happened bool) {
-	if age := at.Sub(k.since); k.values == nil || happened || age < 0 || age+interval > keptFor {
-		k.values, k.since = map[*library.Function]keptValue{}, at
+func (k *keptValues) begin(now time.Time, interval time.Duration, happened bool) {
+	if age := now.Sub(k.since); k.values == nil || happened || age < 0 || age+interval > keptFor {
+		k.values, k.since = map[*library.Function]keptValue{}, now
 	}
 }
 
 // renewed reports whether the values are requested in the read that began at a time.
-func (k *keptValues) renewed(at time.Time) bool { return k.since.Equal(at) }
+func (k *keptValues) renewed(now time.Time) bool { return k.since.Equal(now) }
 
 // drop has the values requested again.
 func (k *keptValues) drop() { k.values = nil }
 
 // keptValue returns the kept value of a function, or calls it.
 func (d *device) keptValue(f *library.Function, call valueCall, basis int64) (library.Value, bool) {
-	if k, ok := d.kept.values[f]; ok && k.basis == basis {
+	if k, ok := d.cache.values[f]; ok && k.basis == basis {
 		return k.value, true
 	}
 	v, ok := d.value(f, call)
-	if ok && d.kept.values != nil {
-		d.kept.values[f] = keptValue{v, basis}
+	if ok && d.cache.values != nil {
+		d.cache.values[f] = keptValue{v, basis}
 	}
 	return v, ok
 }

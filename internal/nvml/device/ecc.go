@@ -17,97 +17,97 @@ import (
 // eccRows are the errors since the driver was loaded and, by location too, since manufacture.
 var eccRows = []quantity{
 	{
-		group: gpu.GroupECC, what: "ECC errors",
+		group: gpu.GroupECC, name: "ECC errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_VOL_TOTAL, 0}},
 		symbol: "nvmlDeviceGetTotalEccErrors", call: totalErrors(library.ErrorCorrected, library.ECCVolatile),
 		set: errorCount(gpu.ErrorCorrected, false),
 	},
 	{
-		group: gpu.GroupECC, what: "ECC errors",
+		group: gpu.GroupECC, name: "ECC errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_VOL_TOTAL, 0}},
 		symbol: "nvmlDeviceGetTotalEccErrors", call: totalErrors(library.ErrorUncorrected, library.ECCVolatile),
 		set: errorCount(gpu.ErrorUncorrected, false),
 	},
 	{
-		group: gpu.GroupECCLifetime, what: "lifetime ECC errors",
+		group: gpu.GroupECCLifetime, name: "lifetime ECC errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_TOTAL, 0}},
 		symbol: "nvmlDeviceGetTotalEccErrors", call: totalErrors(library.ErrorCorrected, library.ECCAggregate),
 		set: errorCount(gpu.ErrorCorrected, true),
 	},
 	{
-		group: gpu.GroupECCLifetime, what: "lifetime ECC errors",
+		group: gpu.GroupECCLifetime, name: "lifetime ECC errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_TOTAL, 0}},
 		symbol: "nvmlDeviceGetTotalEccErrors", call: totalErrors(library.ErrorUncorrected, library.ECCAggregate),
 		set: errorCount(gpu.ErrorUncorrected, true),
 	},
 	// DRAM is what these fields call device memory. Other locations are counted before Ampere; nvmlDeviceGetSramEccErrorStatus has them since.
 	{
-		group: gpu.GroupECCMemory, what: "DRAM errors",
+		group: gpu.GroupECCMemory, name: "DRAM errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_VOL_DEV, 0}},
 		symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorCorrected, library.ECCVolatile, library.ECCInDRAM),
-		set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.ECC.Memory[gpu.MemoryDRAM][gpu.ErrorCorrected] }),
+		set: unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.ECC.Memory[gpu.MemoryDRAM][gpu.ErrorCorrected] }),
 	},
 	{
-		group: gpu.GroupECCMemory, what: "DRAM errors",
+		group: gpu.GroupECCMemory, name: "DRAM errors",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_VOL_DEV, 0}},
 		symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorUncorrected, library.ECCVolatile, library.ECCInDRAM),
-		set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.ECC.Memory[gpu.MemoryDRAM][gpu.ErrorUncorrected] }),
+		set: unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.ECC.Memory[gpu.MemoryDRAM][gpu.ErrorUncorrected] }),
 	},
 	// Ampere and later have no field of DRAM.
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_DEV, 0}},
 		symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorCorrected, library.ECCAggregate, library.ECCInDRAM),
 		set: errorsAt(gpu.LocationDRAM, gpu.ErrorCorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_DEV, 0}},
 		symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorUncorrected, library.ECCAggregate, library.ECCInDRAM),
 		set: errorsAt(gpu.LocationDRAM, gpu.ErrorUncorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_L1, 0}},
 		set:    errorsAt(gpu.LocationL1, gpu.ErrorCorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_L1, 0}},
 		set:    errorsAt(gpu.LocationL1, gpu.ErrorUncorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_L2, 0}},
 		set:    errorsAt(gpu.LocationL2, gpu.ErrorCorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_L2, 0}},
 		set:    errorsAt(gpu.LocationL2, gpu.ErrorUncorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_REG, 0}},
 		set:    errorsAt(gpu.LocationRegisterFile, gpu.ErrorCorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_REG, 0}},
 		set:    errorsAt(gpu.LocationRegisterFile, gpu.ErrorUncorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_SBE_AGG_TEX, 0}},
 		set:    errorsAt(gpu.LocationTexture, gpu.ErrorCorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_TEX, 0}},
 		set:    errorsAt(gpu.LocationTexture, gpu.ErrorUncorrected),
 	},
 	{
-		group: gpu.GroupECCLocations, what: "ECC errors by location",
+		group: gpu.GroupECCLocations, name: "ECC errors by location",
 		fields: []fieldID{{gonvml.FI_DEV_ECC_DBE_AGG_CBU, 0}},
 		set:    errorsAt(gpu.LocationCBU, gpu.ErrorUncorrected),
 	},
@@ -117,8 +117,8 @@ func totalErrors(kind library.ErrorType, since library.ECCCounter) valueCall {
 	return number64(func(h library.Device) (uint64, library.Return) { return h.GetTotalEccErrors(kind, since) })
 }
 
-func memoryErrors(kind library.ErrorType, since library.ECCCounter, in library.MemoryLocation) valueCall {
-	return number64(func(h library.Device) (uint64, library.Return) { return h.GetMemoryErrorCounter(kind, since, in) })
+func memoryErrors(kind library.ErrorType, since library.ECCCounter, location library.MemoryLocation) valueCall {
+	return number64(func(h library.Device) (uint64, library.Return) { return h.GetMemoryErrorCounter(kind, since, location) })
 }
 
 // errorCount adds a count of errors to those of the GPU.
@@ -187,7 +187,7 @@ func readSRAM(dev *device, d *gpu.Device) {
 	d.ECC.Locations = slices.DeleteFunc(d.ECC.Locations, func(e gpu.LocationErrors) bool {
 		return e.Location == gpu.LocationL2 && e.Type == gpu.ErrorUncorrected
 	})
-	for _, at := range [...]struct {
+	for _, bucket := range [...]struct {
 		location gpu.ErrorLocation
 		count    uint64
 	}{
@@ -197,8 +197,8 @@ func readSRAM(dev *device, d *gpu.Device) {
 		{gpu.LocationPCIe, status.AggregateUncBucketPcie},
 		{gpu.LocationOther, status.AggregateUncBucketOther},
 	} {
-		v, ok := library.Uint64(at.count)
-		errorsAt(at.location, gpu.ErrorUncorrected)(d, v, ok)
+		v, ok := library.Uint64(bucket.count)
+		errorsAt(bucket.location, gpu.ErrorUncorrected)(d, v, ok)
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 
 // fieldValue is one field of one device: its number, whether to read it, and its value.
 type fieldValue struct {
-	what       string
+	name       string
 	candidates []fieldID
 	used       int  // the candidate in use
 	unless     int  // the field that makes this one useless if it is supported; -1: none
-	wanted     bool // a metric needs it
+	needed     bool // a metric needs it
 	refused    bool // no candidate is supported
 	constant   bool // it is read until it was answered
 	seldom     bool // and then again when kept values are renewed
@@ -29,9 +29,9 @@ type fieldValue struct {
 	zero       bool // a total that was 0 when it was last answered, so that the links are worth asking for
 	distrusted bool // a total that was 0 while its links counted: it is their sum from then on
 
-	asked bool // in this read
-	ok    bool // answered in this read
-	value library.Value
+	requested bool // in this read
+	ok        bool // answered in this read
+	value     library.Value
 }
 
 // fieldValues is what one call of nvmlDeviceGetFieldValues reads of a device. Which candidates a device supports is found out once.
@@ -50,8 +50,8 @@ func newFieldValues(c *library.Calls, want gpu.Group, driver string) *fieldValue
 	for i := range s.fields {
 		q := &quantityRows[i]
 		f := fieldValue{
-			what: q.what, candidates: q.fields, unless: -1,
-			wanted: want.Has(q.group), refused: len(q.fields) == 0, constant: q.constant || q.seldom, seldom: q.seldom,
+			name: q.name, candidates: q.fields, unless: -1,
+			needed: want.Has(q.group), refused: len(q.fields) == 0, constant: q.constant || q.seldom, seldom: q.seldom,
 		}
 		if q.of575 != nil && strings.HasPrefix(driver, "575.") {
 			f.candidates = q.of575
@@ -72,7 +72,7 @@ func (s *fieldValues) begin(renewed bool) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		f.retry.Begin()
-		f.asked = false
+		f.requested = false
 		f.ok = f.ok && f.constant && (!f.seldom || !renewed)
 	}
 }
@@ -81,7 +81,7 @@ func (s *fieldValues) begin(renewed bool) {
 func (s *fieldValues) request() (fields []int) {
 	for i := range s.fields {
 		f := &s.fields[i]
-		if f.wanted && !f.refused && !f.asked && (!f.constant || !f.ok) && !f.retry.Skipped() && s.useful(f) {
+		if f.needed && !f.refused && !f.requested && (!f.constant || !f.ok) && !f.retry.Skipped() && s.useful(f) {
 			fields = append(fields, i)
 		}
 	}
@@ -113,8 +113,8 @@ func (s *fieldValues) set(i int, code library.Code, kind uint32, raw [8]byte) {
 		f.used++ // and read again in this read
 		return
 	}
-	f.asked = true
-	if s.calls.Note(row(i), f.what, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
+	f.requested = true
+	if s.calls.Note(row(i), f.name, getFieldValues.Symbol(), code, &f.retry, &f.refused) {
 		f.value, f.ok = library.Decode(kind, raw)
 		if f.used == f.ambiguous.candidate && f.used > 0 {
 			f.ok = f.ok && f.ambiguous.isTime(kind, f.value)
@@ -152,10 +152,10 @@ func (s *fieldValues) addLinkField(quantity linkField, single bool) {
 	spec := &linkSpecs[quantity]
 	s.firstLink[quantity] = len(s.fields)
 	for link := range s.links {
-		f := fieldValue{what: spec.what, candidates: spec.candidates(link), unless: -1, wanted: true}
+		f := fieldValue{name: spec.name, candidates: spec.candidates(link), unless: -1, needed: true}
 		switch {
 		case spec.instead:
-			f.unless = s.firstLink[spec.of] + link
+			f.unless = s.firstLink[spec.preferred] + link
 		case spec.group == 0 && !single:
 			f.unless = int(spec.total)
 		}

@@ -49,7 +49,7 @@ const maxPCIeRate = 1 << 20
 // sample and the sample of the last read.
 type gpm struct {
 	earlier, later library.GPMSample
-	taken          time.Time     // the earlier one; zero: none
+	earlierTime    time.Time     // zero: there is no earlier one
 	span           time.Duration // between the samples that were compared in this read; 0: none were
 	metrics        []gpmMetric   // of this read: gpmPipes, then gpmPCIe if it is wanted
 	supported      gpu.Opt[bool]
@@ -62,7 +62,7 @@ type gpmMetric struct {
 
 // drop forgets the earlier sample: it belongs to another session or another partitioning.
 func (g *gpm) drop() {
-	g.taken = time.Time{}
+	g.earlierTime = time.Time{}
 	g.supported = gpu.Opt[bool]{}
 }
 
@@ -74,17 +74,17 @@ func (g *gpm) read(dev *device, pcie bool) {
 			g.supported = gpu.Some(s.IsSupportedDevice != 0)
 		}
 	}
-	if yes, _ := g.supported.Get(); !yes || !dev.Can(gpmGet) || !dev.Can(gpmMetrics) || !g.alloc(dev) || g.tooSoon(dev.at) {
+	if yes, _ := g.supported.Get(); !yes || !dev.Can(gpmGet) || !dev.Can(gpmMetrics) || !g.alloc(dev) || g.tooSoon(dev.readTime) {
 		return
 	}
 	if !dev.OK(gpmGet, library.Code(g.later.Get(dev.handle.BoundDevice))) {
 		return
 	}
-	if !g.taken.IsZero() && g.compare(dev, pcie) {
-		g.span = dev.at.Sub(g.taken)
+	if !g.earlierTime.IsZero() && g.compare(dev, pcie) {
+		g.span = dev.readTime.Sub(g.earlierTime)
 	}
 	g.earlier, g.later = g.later, g.earlier
-	g.taken = dev.at
+	g.earlierTime = dev.readTime
 }
 
 // compare has the driver compute the metrics.
@@ -136,12 +136,12 @@ func (g *gpm) free() {
 			*sample = nil
 		}
 	}
-	g.taken = time.Time{}
+	g.earlierTime = time.Time{}
 }
 
 // tooSoon reports whether the last sample is so young that the next read is compared with it.
-func (g *gpm) tooSoon(at time.Time) bool {
-	return !g.taken.IsZero() && !g.taken.Equal(at) && at.Sub(g.taken) < gpmMinSpan
+func (g *gpm) tooSoon(now time.Time) bool {
+	return !g.earlierTime.IsZero() && !g.earlierTime.Equal(now) && now.Sub(g.earlierTime) < gpmMinSpan
 }
 
 // available reports whether this read or a later one has metrics.

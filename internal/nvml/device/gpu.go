@@ -67,9 +67,9 @@ func (g *GPU) CountersRestarted() { g.restarted.Store(true) }
 
 // TakeNewEpoch reports whether counters of the last read do not continue the counters of the reads before.
 func (g *GPU) TakeNewEpoch() bool {
-	was := g.newEpoch
+	newEpoch := g.newEpoch
 	g.newEpoch = false
-	return was
+	return newEpoch
 }
 
 // Happened notes an event, after which what seldom changes may have changed.
@@ -91,7 +91,7 @@ func (g *GPU) SampleRing() time.Duration {
 // keeps the index under which it was first seen. driver is the driver's version; empty if it is not known yet.
 func (g *GPU) Open(handle library.Device, index int, driver string) library.Code {
 	g.handle, g.Fatal = handle, library.OK
-	g.kept.drop()
+	g.cache.drop()
 	identity := g.identity.Load()
 	if identity != nil && (driver == "" || identity.Info.DriverVersion == driver) {
 		return library.OK
@@ -130,17 +130,17 @@ func (g *GPU) leavePeers() {
 }
 
 // Read reads the GPU and its instances. The code is why it could not be read.
-func (g *GPU) Read(at time.Time) (*Result, library.Code) {
+func (g *GPU) Read(now time.Time) (*Result, library.Code) {
 	if g.restarted.Swap(false) {
 		g.restart()
 	}
-	g.begin(at)
-	g.kept.begin(at, g.cfg.Interval, g.happened.Swap(false))
+	g.begin(now)
+	g.cache.begin(now, g.cfg.Interval, g.happened.Swap(false))
 	g.identifyFurther()
 	out, code := g.readAll()
-	if g.Changed() && code == library.OK && !g.kept.renewed(at) {
+	if g.Changed() && code == library.OK && !g.cache.renewed(now) {
 		g.Happened()
-		if _, off := g.kept.values[migMode]; off && g.enabledMIG() {
+		if _, off := g.cache.values[migMode]; off && g.enabledMIG() {
 			return g.readAll() // the driver refuses some readings of a GPU with MIG on
 		}
 	}
@@ -149,7 +149,7 @@ func (g *GPU) Read(at time.Time) (*Result, library.Code) {
 
 // readAll reads the GPU and its instances.
 func (g *GPU) readAll() (*Result, library.Code) {
-	g.fields.begin(g.kept.renewed(g.at))
+	g.fields.begin(g.cache.renewed(g.readTime))
 	g.readPartitions()
 	g.ForgetAnswers() // the partitioning is no reading: the driver knows it without the GPU
 	if !remapsRows(g.identity.Load().Info.ComputeCapability) {
@@ -209,20 +209,20 @@ func (g *GPU) unreachable(silent bool) library.Code {
 }
 
 // FetchSamples fetches the driver's samples between two reads.
-func (g *GPU) FetchSamples(at time.Time) {
-	g.begin(at)
+func (g *GPU) FetchSamples(now time.Time) {
+	g.begin(now)
 	g.quantities.fetchSamples(&g.device)
 }
 
 // enabledMIG asks whether MIG is on, which it was not.
 func (g *GPU) enabledMIG() bool {
-	delete(g.kept.values, migMode)
+	delete(g.cache.values, migMode)
 	return g.partitions.enabled(&g.device)
 }
 
 func (g *GPU) readInstances(out *Result) {
 	for _, i := range g.partitions.instances {
-		i.begin(g.at)
+		i.begin(g.readTime)
 		if !i.unread {
 			g.partitions.identify(i, g.identity.Load())
 		}
@@ -239,15 +239,15 @@ func (g *GPU) readInstances(out *Result) {
 
 // readPartitions follows changes of the partitioning.
 func (g *GPU) readPartitions() {
-	on := g.partitions.enabled(&g.device)
+	mig := g.partitions.enabled(&g.device)
 	if g.Fatal != library.OK {
 		return
 	}
-	if on != g.mig {
+	if mig != g.mig {
 		g.forget()
-		g.mig = on
+		g.mig = mig
 	}
-	if !on {
+	if !mig {
 		g.partitions.keep(nil)
 		return
 	}
@@ -278,7 +278,7 @@ func (g *GPU) forget() {
 func (g *GPU) reset() {
 	g.fields = newFieldValues(&g.Calls, g.cfg.Want, g.identity.Load().Info.DriverVersion)
 	g.constants = map[*library.Function]library.Value{}
-	g.kept.drop()
+	g.cache.drop()
 	g.partitions.limit = gpu.Opt[int]{}
 	g.quantities.reset()
 }

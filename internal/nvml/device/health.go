@@ -35,8 +35,8 @@ func (g *GPU) RegisterXIDs(set library.EventSet, registering func(library.BoundD
 		return true
 	}
 	registering(g.handle.BoundDevice)
-	wanted := supported & (library.EventXID | library.EventMIG)
-	return g.OK(registerEvents, library.Code(g.handle.RegisterEvents(wanted, set))) || !g.Supported(registerEvents)
+	eventTypes := supported & (library.EventXID | library.EventMIG)
+	return g.OK(registerEvents, library.Code(g.handle.RegisterEvents(eventTypes, set))) || !g.Supported(registerEvents)
 }
 
 var validateInfoROM = library.NewFunction("infoROM", "nvmlDeviceValidateInforom")
@@ -51,7 +51,7 @@ type infoROM struct {
 }
 
 func (i *infoROM) validate(dev *device, _ *gpu.Device) {
-	if !i.validated.IsZero() && dev.at.Sub(i.validated).Abs() < infoROMEvery || !dev.Can(validateInfoROM) {
+	if !i.validated.IsZero() && dev.readTime.Sub(i.validated).Abs() < infoROMEvery || !dev.Can(validateInfoROM) {
 		return
 	}
 	code := library.Code(dev.handle.ValidateInforom())
@@ -64,7 +64,7 @@ func (i *infoROM) validate(dev *device, _ *gpu.Device) {
 		code = library.NotSupported
 	}
 	if dev.OK(validateInfoROM, code) {
-		i.validated = dev.at
+		i.validated = dev.readTime
 	}
 }
 

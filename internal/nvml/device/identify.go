@@ -91,10 +91,10 @@ var gpuQueries = [...]identityQuery{
 	}},
 }
 
-func textQuery(what, symbol string, call func(library.Device) (string, library.Return), to func(*gpu.Info) *string) identityQuery {
-	return identityQuery{library.NewFunction(what, symbol), func(dev *device, into *Identity) library.Code {
+func textQuery(name, symbol string, call func(library.Device) (string, library.Return), target func(*gpu.Info) *string) identityQuery {
+	return identityQuery{library.NewFunction(name, symbol), func(dev *device, into *Identity) library.Code {
 		text, ret := call(dev.handle)
-		*to(&into.Info) = gpu.CleanText(text)
+		*target(&into.Info) = gpu.CleanText(text)
 		return library.Code(ret)
 	}}
 }
@@ -140,10 +140,10 @@ func (i *identification) run(dev *device, into *Identity) (changed bool) {
 			continue
 		}
 		if dev.Can(f) {
-			with := *into
-			code := q.call(dev, &with)
+			updated := *into
+			code := q.call(dev, &updated)
 			if dev.OK(f, code) {
-				*into, changed = with, true
+				*into, changed = updated, true
 				delete(i.open, f)
 			} else if code.Answer() == library.NoValue {
 				dev.Postpone(f)
@@ -195,10 +195,10 @@ func (g *GPU) ask(identity *Identity) (changed bool) {
 }
 
 // rememberFabric keeps the place in the fabric for reads that do not learn it.
-func (g *GPU) rememberFabric(read *gpu.Info) {
-	if was := g.identity.Load(); was.Info.FabricClique != read.FabricClique || was.Info.FabricCluster != read.FabricCluster {
-		identity := *was
-		identity.Info.FabricClique, identity.Info.FabricCluster = read.FabricClique, read.FabricCluster
+func (g *GPU) rememberFabric(info *gpu.Info) {
+	if current := g.identity.Load(); current.Info.FabricClique != info.FabricClique || current.Info.FabricCluster != info.FabricCluster {
+		identity := *current
+		identity.Info.FabricClique, identity.Info.FabricCluster = info.FabricClique, info.FabricCluster
 		g.setIdentity(&identity)
 	}
 }

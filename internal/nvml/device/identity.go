@@ -76,8 +76,8 @@ func hex(v uint64, digits int) string {
 }
 
 // enabled is the text of a mode that is on or off.
-func enabled(on bool) string {
-	if on {
+func enabled(mode bool) string {
+	if mode {
 		return "enabled"
 	}
 	return "disabled"

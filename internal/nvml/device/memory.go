@@ -18,19 +18,19 @@ import (
 // memoryRows are the pages that boards before Ampere retire. quantities.go names the rows of memory that later boards remap.
 var memoryRows = []quantity{
 	{
-		group: gpu.GroupRemappedRows, what: "retired pages", retires: true,
+		group: gpu.GroupRemappedRows, name: "retired pages", retires: true,
 		fields: []fieldID{{gonvml.FI_DEV_RETIRED_SBE, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Corrected }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Corrected }),
 	},
 	{
-		group: gpu.GroupRemappedRows, what: "retired pages", retires: true,
+		group: gpu.GroupRemappedRows, name: "retired pages", retires: true,
 		fields: []fieldID{{gonvml.FI_DEV_RETIRED_DBE, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Uncorrected }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RetiredPages.Uncorrected }),
 	},
 	{
-		group: gpu.GroupRemappedRows, what: "retired pages", retires: true,
+		group: gpu.GroupRemappedRows, name: "retired pages", retires: true,
 		fields: []fieldID{{gonvml.FI_DEV_RETIRED_PENDING, 0}},
-		set:    to(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RetiredPages.Pending }),
+		set:    unitSetter(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RetiredPages.Pending }),
 	},
 }
 

@@ -26,8 +26,8 @@ type instance struct {
 }
 
 // newInstance identifies an instance, and asks what it is.
-func newInstance(of *device, parent *Identity, handle library.Device, uuid string, index int) *instance {
-	i := &instance{device: newDevice(of.lib, of.cfg, uuid), uuid: uuid, index: index}
+func newInstance(owner *device, parent *Identity, handle library.Device, uuid string, index int) *instance {
+	i := &instance{device: newDevice(owner.lib, owner.cfg, uuid), uuid: uuid, index: index}
 	i.handle = handle
 	i.identity = &Identity{Index: gpu.Some(index)}
 	i.identity.inherit(parent)
@@ -91,7 +91,7 @@ func (i *instance) read() (d gpu.Device, processes []gpu.Process) {
 	}
 	if i.cfg.Want.Has(gpu.GroupProcesses | gpu.GroupProcessUtilization) {
 		d.ProcessesUnread = !i.processes.read(&i.device)
-		processes = i.processes.of(d.ID)
+		processes = i.processes.list(d.ID)
 	}
 	switch code := i.Unreachable(); code.Answer() {
 	case library.Failed:

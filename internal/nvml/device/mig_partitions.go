@@ -37,19 +37,19 @@ type partitions struct {
 
 // enabled reports whether MIG is on, as far as is known. A GPU that has no MIG is asked once, and one whose MIG is off seldom: see keptValues.
 func (p *partitions) enabled(dev *device) bool {
-	if _, off := dev.kept.values[migMode]; off {
+	if _, off := dev.cache.values[migMode]; off {
 		return false
 	}
 	dev.migModes = migModes{}
-	asked := dev.Can(migMode)
-	if asked {
+	callable := dev.Can(migMode)
+	if callable {
 		mode, pending, ret := dev.handle.GetMigMode()
 		code := library.Code(ret)
 		if dev.OK(migMode, code) {
 			dev.migModes = migModes{mode, pending, true}
 			p.modeRead = true
 			if mode != library.MIGEnabled {
-				dev.kept.values[migMode] = keptValue{}
+				dev.cache.values[migMode] = keptValue{}
 			}
 			return mode == library.MIGEnabled
 		}
@@ -57,7 +57,7 @@ func (p *partitions) enabled(dev *device) bool {
 			return false
 		}
 	}
-	if !p.modeRead && (asked || dev.Supported(migMode)) {
+	if !p.modeRead && (callable || dev.Supported(migMode)) {
 		p.modeRead = p.anyInstance(dev)
 		return p.modeRead
 	}
@@ -97,13 +97,13 @@ func (p *partitions) indexes(dev *device) int {
 func (p *partitions) list(dev *device, parent *Identity) (changed bool) {
 	n := p.indexes(dev)
 	failing := false
-	found := make([]*instance, 0, n)
+	instances := make([]*instance, 0, n)
 	for i := range n {
 		if !dev.Can(library.MIGHandle) {
 			break
 		}
-		if inst := p.at(dev, parent, i); inst != nil && !slices.Contains(found, inst) {
-			found = append(found, inst)
+		if inst := p.find(dev, parent, i); inst != nil && !slices.Contains(instances, inst) {
+			instances = append(instances, inst)
 			changed = changed || !slices.Contains(p.instances, inst)
 		}
 		failing = failing || p.retries[i].Failing()
@@ -112,20 +112,20 @@ func (p *partitions) list(dev *device, parent *Identity) (changed bool) {
 		return false
 	}
 	if failing {
-		found = p.addUnread(found)
+		instances = p.addUnread(instances)
 	} else if dev.Can(library.MIGHandle) {
 		dev.OK(library.MIGHandle, library.OK)
 	}
-	if !changed && len(found) == len(p.instances) {
+	if !changed && len(instances) == len(p.instances) {
 		return false
 	}
-	markAlone(found)
-	p.keep(found)
+	markAlone(instances)
+	p.keep(instances)
 	return true
 }
 
-// at returns the instance of an index: nil if it does not exist or cannot be read.
-func (p *partitions) at(dev *device, parent *Identity, index int) *instance {
+// find returns the instance of an index: nil if it does not exist or cannot be read.
+func (p *partitions) find(dev *device, parent *Identity, index int) *instance {
 	retry := &p.retries[index]
 	if !retry.Begin() {
 		return nil
@@ -172,15 +172,15 @@ func (p *partitions) instance(dev *device, parent *Identity, handle library.Devi
 }
 
 // addUnread adds the known instances that cannot be had at present to those that were found.
-func (p *partitions) addUnread(found []*instance) []*instance {
+func (p *partitions) addUnread(instances []*instance) []*instance {
 	for _, known := range p.instances {
-		if p.retries[known.index].Failing() && !slices.Contains(found, known) {
+		if p.retries[known.index].Failing() && !slices.Contains(instances, known) {
 			known.unread = true
-			found = append(found, known)
+			instances = append(instances, known)
 		}
 	}
-	slices.SortFunc(found, func(x, y *instance) int { return cmp.Compare(x.index, y.index) })
-	return found
+	slices.SortFunc(instances, func(x, y *instance) int { return cmp.Compare(x.index, y.index) })
+	return instances
 }
 
 // markAlone finds out which instances share their GPU instance with none.

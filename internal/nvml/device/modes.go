@@ -13,15 +13,15 @@ import (
 // modeRows are what the GPU is set to. Those that do not change while the driver stays are constant.
 var modeRows = []quantity{
 	{
-		group: gpu.GroupModes, what: "persistence mode",
+		group: gpu.GroupModes, name: "persistence mode",
 		symbol: "nvmlDeviceGetPersistenceMode", call: number(library.Device.GetPersistenceMode), set: modeWord(gpu.ModePersistence, enableStates[:]),
 	},
 	{
-		group: gpu.GroupModes, what: "compute mode",
+		group: gpu.GroupModes, name: "compute mode",
 		symbol: "nvmlDeviceGetComputeMode", call: number(library.Device.GetComputeMode), set: modeWord(gpu.ModeCompute, computeModes[:]),
 	},
 	{
-		group: gpu.GroupModes, what: "GSP mode", constant: true,
+		group: gpu.GroupModes, name: "GSP mode", constant: true,
 		symbol: "nvmlDeviceGetGspFirmwareMode", call: gspMode, set: modeWord(gpu.ModeGSP, enableStates[:]),
 	},
 }
@@ -37,8 +37,8 @@ func modeWord(name gpu.ModeName, words []string) setter {
 }
 
 func gspMode(h library.Device) (v library.Value, ok bool, ret library.Return) {
-	on, _, ret := h.GetGspFirmwareMode()
-	if on {
+	mode, _, ret := h.GetGspFirmwareMode()
+	if mode {
 		v.Unsigned = 1
 	}
 	return v, true, ret

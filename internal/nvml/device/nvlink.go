@@ -171,9 +171,9 @@ func nvlinkVersion(dev *device, into *Identity) library.Code {
 	}
 	code := library.NotSupported
 	for link := range request {
-		of := &request[link]
-		v, ok := library.Decode(of.ValueType, of.Value)
-		switch answer := library.Code(of.NvmlReturn); {
+		value := &request[link]
+		v, ok := library.Decode(value.ValueType, value.Value)
+		switch answer := library.Code(value.NvmlReturn); {
 		case answer == library.OK && ok && v.Unsigned > 0:
 			into.Info.InterconnectVersion = word(nvlinkVersions[:], int64(min(v.Unsigned, maxMode)))
 			return library.OK

@@ -49,13 +49,13 @@ const maxLinks = 64
 // linkSpec says how to read a quantity of a link: fields whose scope is the link, or on older drivers a field for each link, links 0 to 5
 // in one row of numbers and 6 to 11 in another.
 type linkSpec struct {
-	what    string
-	group   gpu.Group // that needs it; 0 if wanted with single links, and if the device has no total
-	scoped  []uint32
-	rows    [2]uint32
-	instead bool      // of another quantity:
-	of      linkField // useless if this one is supported
-	total   row       // useless if this total is supported and single links are not wanted
+	name      string
+	group     gpu.Group // that needs it; 0 if wanted with single links, and if the device has no total
+	scoped    []uint32
+	rows      [2]uint32
+	instead   bool      // of another quantity:
+	preferred linkField // useless if this one is supported
+	total     row       // useless if this total is supported and single links are not wanted
 }
 
 // linkErrorGroups are the groups that need the errors for which NVLink 5 has no totals.
@@ -65,35 +65,35 @@ var linkSpecs = newLinkSpecs()
 
 func newLinkSpecs() [numLinkFields]linkSpec {
 	specs := [numLinkFields]linkSpec{
-		linkTransmittedKiB: {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX}, total: rowNVLinkTransmitted},
-		linkReceivedKiB:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX}, total: rowNVLinkReceived},
-		linkTransmitted:    {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_BYTES}, instead: true, of: linkTransmittedKiB},
-		linkReceived:       {what: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_BYTES}, instead: true, of: linkReceivedKiB},
-		linkCRC:            {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_CRC}, total: rowNVLinkCRCFlit},
-		linkCRCFlit:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6}, instead: true, of: linkCRC},
-		linkCRCData:        {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6}, instead: true, of: linkCRC},
-		linkReplay:         {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_REPLAY}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6}, total: rowNVLinkReplay},
-		linkRecovery:       {what: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_RECOVERY, gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6}, total: rowNVLinkRecovery},
-		linkECC:            {what: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6}, total: rowNVLinkECC},
+		linkTransmittedKiB: {name: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX}, total: rowNVLinkTransmitted},
+		linkReceivedKiB:    {name: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX}, total: rowNVLinkReceived},
+		linkTransmitted:    {name: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_BYTES}, instead: true, preferred: linkTransmittedKiB},
+		linkReceived:       {name: "NVLink bytes", scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_BYTES}, instead: true, preferred: linkReceivedKiB},
+		linkCRC:            {name: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_CRC}, total: rowNVLinkCRCFlit},
+		linkCRCFlit:        {name: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6}, instead: true, preferred: linkCRC},
+		linkCRCData:        {name: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6}, instead: true, preferred: linkCRC},
+		linkReplay:         {name: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_REPLAY}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6}, total: rowNVLinkReplay},
+		linkRecovery:       {name: "NVLink errors", scoped: []uint32{gonvml.FI_DEV_NVLINK_ERROR_DL_RECOVERY, gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6}, total: rowNVLinkRecovery},
+		linkECC:            {name: "NVLink errors", rows: [2]uint32{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0, gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6}, total: rowNVLinkECC},
 
-		linkMalformedPackets:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS}},
-		linkBufferOverruns:       {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS}},
-		linkReceiveErrors:        {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_ERRORS}},
-		linkReceiveRemoteErrors:  {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_REMOTE_ERRORS}},
-		linkReceiveGeneralErrors: {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_GENERAL_ERRORS}},
-		linkIntegrityErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS}},
-		linkTransmitDiscards:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_DISCARDS}},
-		linkRecoveriesFailed:     {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS}},
-		linkEffectiveErrors:      {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS}},
-		linkSymbolErrors:         {what: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS}},
-		linkEffectiveBER:         {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_BER}},
-		linkSymbolBER:            {what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_BER}},
+		linkMalformedPackets:     {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS}},
+		linkBufferOverruns:       {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS}},
+		linkReceiveErrors:        {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_ERRORS}},
+		linkReceiveRemoteErrors:  {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_REMOTE_ERRORS}},
+		linkReceiveGeneralErrors: {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_RCV_GENERAL_ERRORS}},
+		linkIntegrityErrors:      {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS}},
+		linkTransmitDiscards:     {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_XMIT_DISCARDS}},
+		linkRecoveriesFailed:     {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS}},
+		linkEffectiveErrors:      {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS}},
+		linkSymbolErrors:         {name: "NVLink errors", group: linkErrorGroups, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS}},
+		linkEffectiveBER:         {name: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_EFFECTIVE_BER}},
+		linkSymbolBER:            {name: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_SYMBOL_BER}},
 
-		linkState: {what: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_STATE}},
-		linkSpeed: {what: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_SPEED}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_SPEED_MBPS_L0, gonvml.FI_DEV_NVLINK_SPEED_MBPS_L6}},
+		linkState: {name: "NVLink state", group: gpu.GroupInterconnectState, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_STATE}},
+		linkSpeed: {name: "NVLink speed", group: gpu.GroupInterconnectSpeed, scoped: []uint32{gonvml.FI_DEV_NVLINK_GET_SPEED}, rows: [2]uint32{gonvml.FI_DEV_NVLINK_SPEED_MBPS_L0, gonvml.FI_DEV_NVLINK_SPEED_MBPS_L6}},
 	}
 	for bin := range gpu.NumFECBins {
-		specs[int(linkFEC)+bin] = linkSpec{what: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_FEC_HISTORY_0 + uint32(bin)}}
+		specs[int(linkFEC)+bin] = linkSpec{name: "NVLink bit errors", group: gpu.GroupInterconnectBitErrors, scoped: []uint32{gonvml.FI_DEV_NVLINK_COUNT_FEC_HISTORY_0 + uint32(bin)}}
 	}
 	return specs
 }

@@ -17,51 +17,51 @@ import (
 
 var pcieRows = []quantity{
 	{
-		group: gpu.GroupPCIeLink, what: "PCIe generation",
+		group: gpu.GroupPCIeLink, name: "PCIe generation",
 		symbol: "nvmlDeviceGetCurrPcieLinkGeneration", call: number(library.Device.GetCurrPcieLinkGeneration),
-		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Generation }),
+		set: unitSetter(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Generation }),
 	},
 	{
-		group: gpu.GroupPCIeLink, what: "PCIe width",
+		group: gpu.GroupPCIeLink, name: "PCIe width",
 		symbol: "nvmlDeviceGetCurrPcieLinkWidth", call: number(library.Device.GetCurrPcieLinkWidth),
 		basis: func(d *gpu.Device) gpu.Opt[int64] { return d.PCIe.Generation },
-		set:   to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
+		set:   unitSetter(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.Width }),
 	},
 	{
-		group: gpu.GroupPCIeLink, what: "PCIe generation", constant: true,
+		group: gpu.GroupPCIeLink, name: "PCIe generation", constant: true,
 		symbol: "nvmlDeviceGetMaxPcieLinkGeneration", call: number(library.Device.GetMaxPcieLinkGeneration),
-		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.GenerationLimit }),
+		set: unitSetter(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.GenerationLimit }),
 	},
 	{
-		group: gpu.GroupPCIeLink, what: "PCIe width", constant: true,
+		group: gpu.GroupPCIeLink, name: "PCIe width", constant: true,
 		symbol: "nvmlDeviceGetMaxPcieLinkWidth", call: number(library.Device.GetMaxPcieLinkWidth),
-		set: to(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.WidthLimit }),
+		set: unitSetter(pcieLink, func(d *gpu.Device) *gpu.Opt[int64] { return &d.PCIe.WidthLimit }),
 	},
 	{
-		group: gpu.GroupPCIeReplay, what: "PCIe replays",
+		group: gpu.GroupPCIeReplay, name: "PCIe replays",
 		fields: []fieldID{{gonvml.FI_DEV_PCIE_REPLAY_COUNTER, 0}},
 		symbol: "nvmlDeviceGetPcieReplayCounter", call: number(library.Device.GetPcieReplayCounter),
-		set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Replays }),
+		set: unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Replays }),
 	},
 	{
-		group: gpu.GroupPCIeDetail, what: "PCIe replay rollovers",
+		group: gpu.GroupPCIeDetail, name: "PCIe replay rollovers",
 		fields: []fieldID{{gonvml.FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.ReplayRollovers }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.ReplayRollovers }),
 	},
 	{
-		group: gpu.GroupPCIeDetail, what: "PCIe recoveries",
+		group: gpu.GroupPCIeDetail, name: "PCIe recoveries",
 		fields: []fieldID{{gonvml.FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Recoveries }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.Recoveries }),
 	},
 	{
-		group: gpu.GroupPCIeDetail, what: "PCIe NAKs",
+		group: gpu.GroupPCIeDetail, name: "PCIe NAKs",
 		fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_NAKS_RECEIVED, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsReceived }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsReceived }),
 	},
 	{
-		group: gpu.GroupPCIeDetail, what: "PCIe NAKs",
+		group: gpu.GroupPCIeDetail, name: "PCIe NAKs",
 		fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_NAKS_SENT, 0}},
-		set:    to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsTransmitted }),
+		set:    unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.PCIe.NAKsTransmitted }),
 	},
 }
 
@@ -88,16 +88,16 @@ func (t *pcieTraffic) restart() {
 // fills several times a second. The number of wraps between two reads is unknown, so they are used only if one of them was seen to
 // have more bits.
 func (t *pcieTraffic) read(dev *device, d *gpu.Device) {
-	sent, haveSent := dev.fields.get(rowPCIeTransmitted)
+	transmitted, haveTransmitted := dev.fields.get(rowPCIeTransmitted)
 	received, haveReceived := dev.fields.get(rowPCIeReceived)
-	t.wide = t.wide || haveSent && sent.Unsigned > math.MaxUint32 || haveReceived && received.Unsigned > math.MaxUint32
+	t.wide = t.wide || haveTransmitted && transmitted.Unsigned > math.MaxUint32 || haveReceived && received.Unsigned > math.MaxUint32
 	if t.since.IsZero() {
 		switch {
 		case t.wide:
 			d.PCIe.Transmitted = count(dev.fields.count(rowPCIeTransmitted))
 			d.PCIe.Received = count(dev.fields.count(rowPCIeReceived))
 			return
-		case haveSent && haveReceived, dev.fields.lacks(rowPCIeTransmitted) && dev.fields.lacks(rowPCIeReceived):
+		case haveTransmitted && haveReceived, dev.fields.lacks(rowPCIeTransmitted) && dev.fields.lacks(rowPCIeReceived):
 		default:
 			return // they could not be read this time
 		}
@@ -115,17 +115,17 @@ func (t *pcieTraffic) sampled(cfg *Config) bool {
 // add adds what went over the link since the last read: on Hopper and later what GPM measured, which leaves nothing out; else what it would
 // have been if the link had been as busy all the time as it is now.
 func (t *pcieTraffic) add(dev *device, d *gpu.Device) {
-	if t.gpm.tooSoon(dev.at) {
+	if t.gpm.tooSoon(dev.readTime) {
 		return
 	}
 	first, elapsed := t.until.IsZero(), time.Duration(0)
 	if !first {
-		elapsed = max(dev.at.Sub(t.until), 0)
+		elapsed = max(dev.readTime.Sub(t.until), 0)
 	}
 	if t.since.IsZero() {
-		t.since = dev.at
+		t.since = dev.readTime
 	}
-	t.until = dev.at
+	t.until = dev.readTime
 	rates, compared := t.gpm.pcieRates()
 	if compared {
 		elapsed = min(elapsed, t.gpm.span)
@@ -133,7 +133,7 @@ func (t *pcieTraffic) add(dev *device, d *gpu.Device) {
 		return // the next read has two samples to compare
 	}
 	kinds := [...]library.PCIeCounter{library.PCIeTransmitted, library.PCIeReceived}
-	for i, to := range [...]*gpu.Counter[int64]{&d.PCIe.Transmitted, &d.PCIe.Received} {
+	for i, target := range [...]*gpu.Counter[int64]{&d.PCIe.Transmitted, &d.PCIe.Received} {
 		if !compared {
 			if !dev.Can(pcieThroughput) {
 				return
@@ -146,6 +146,6 @@ func (t *pcieTraffic) add(dev *device, d *gpu.Device) {
 			rates[i] = rate.Real * 1000
 		}
 		t.bytes[i] += rates[i] * elapsed.Seconds()
-		*to = gpu.TotalSince(int64(t.bytes[i]), t.since)
+		*target = gpu.TotalSince(int64(t.bytes[i]), t.since)
 	}
 }

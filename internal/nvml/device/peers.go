@@ -30,14 +30,14 @@ type peer struct {
 
 func byID(p peer, id string) int { return cmp.Compare(p.id, id) }
 
-func (p *Peers) add(id string, handle library.BoundDevice, at time.Time) {
+func (p *Peers) add(id string, handle library.BoundDevice, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, found := slices.BinarySearchFunc(p.all, id, byID)
 	if found {
 		p.all[i].handle = handle
 	} else {
-		p.all = slices.Insert(p.all, i, peer{id, handle, at})
+		p.all = slices.Insert(p.all, i, peer{id, handle, now})
 	}
 }
 
@@ -51,10 +51,10 @@ func (p *Peers) Drop(id string) {
 }
 
 // others returns those that were read before a read: the GPUs are read side by side, and in what order is not known.
-func (p *Peers) others(id string, at time.Time) []peer {
+func (p *Peers) others(id string, now time.Time) []peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.all), func(other peer) bool { return other.id == id || !other.since.Before(at) })
+	return slices.DeleteFunc(slices.Clone(p.all), func(other peer) bool { return other.id == id || !other.since.Before(now) })
 }
 
 // peerCapabilities are the indices of nvmlGpuP2PCapsIndex_t.
@@ -73,7 +73,7 @@ func newPeerStatus() *library.Function { return library.NewFunction("peers", "nv
 
 // readPeers reads what the GPU can do with each other one. One that was lost meanwhile is not a peer, and not a reason to end the read.
 func (g *GPU) readPeers(d *gpu.Device) {
-	for _, other := range g.cfg.Peers.others(g.uuid, g.at) {
+	for _, other := range g.cfg.Peers.others(g.uuid, g.readTime) {
 		p := gpu.Peer{ID: other.id}
 		for capability := range peerCapabilities {
 			c := &peerCapabilities[capability]
@@ -96,7 +96,7 @@ func (g *GPU) readPeers(d *gpu.Device) {
 // becomePeer has the other GPUs ask what they can do with this one, as long as it answers.
 func (g *GPU) becomePeer() {
 	if g.Fatal == library.OK {
-		g.cfg.Peers.add(g.uuid, g.handle.BoundDevice, g.at)
+		g.cfg.Peers.add(g.uuid, g.handle.BoundDevice, g.readTime)
 	} else {
 		g.cfg.Peers.Drop(g.uuid)
 	}

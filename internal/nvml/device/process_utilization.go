@@ -19,15 +19,15 @@ const slowestSamples = 2 * time.Second
 
 // processUtilization collects the samples of what a GPU's processes used between two reads.
 type processUtilization struct {
-	byPID  map[uint32]*processSum
-	calls  uint64 // of the driver since the last read
-	last   uint64 // time of the newest sample seen
-	from   uint64 // the start of the current window: the driver's time at the read before
-	clock  uint64 // the driver's time by the samples of engines, so that a window may end after its last sample
-	period uint64 // between two samples of one process in one answer; 0: an answer has one of each
-	ended  time.Time
-	now    time.Time // of the present read
-	broken bool      // the machine's clock was set back in the present window, so it has no result
+	byPID       map[uint32]*processSum
+	calls       uint64 // of the driver since the last read
+	last        uint64 // time of the newest sample seen
+	windowStart uint64 // of the current window: the driver's time at the read before
+	clock       uint64 // the driver's time by the samples of engines, so that a window may end after its last sample
+	period      uint64 // between two samples of one process in one answer; 0: an answer has one of each
+	ended       time.Time
+	now         time.Time // of the present read
+	broken      bool      // the machine's clock was set back in the present window, so it has no result
 }
 
 // processSum is the sum of a process's samples, in percent.
@@ -48,14 +48,14 @@ type processUse struct {
 // start leaves out, before the first add, what is older than the window before now, in microseconds of the driver's clock.
 func (u *processUtilization) start(now uint64, window time.Duration) {
 	u.last = windowStart(now, window)
-	u.from = u.last
+	u.windowStart = u.last
 }
 
 // startAt is start if only a sample shows the driver's clock. Before the first read the sample may be old, which is visible only if that
 // clock is the machine's. Later it is no older than the last read.
 func (u *processUtilization) startAt(newest uint64, now time.Time, window time.Duration) {
 	if u.ended.IsZero() && (newest < earliestEpoch || newest < windowStart(micros(now), window)) {
-		u.last, u.from = newest, newest
+		u.last, u.windowStart = newest, newest
 		return
 	}
 	u.start(newest, window)
@@ -108,18 +108,18 @@ func (u *processUtilization) weight(p *processSum) float64 {
 		return max(n, float64(u.calls))
 	}
 	until := max(u.last, u.clock)
-	if u.from == 0 || until <= u.from {
+	if u.windowStart == 0 || until <= u.windowStart {
 		return n
 	}
-	span := until - u.from
+	span := until - u.windowStart
 	if elapsed := u.now.Sub(u.ended); !u.ended.IsZero() && elapsed >= 0 && span > uint64((elapsed+slowestSamples).Microseconds()) {
 		span = uint64(elapsed.Microseconds()) // the clock was set forward
 	}
 	return max(n, float64(span)/float64(u.period))
 }
 
-// of returns what a process used since the last read. A process without a sample used nothing.
-func (u *processUtilization) of(pid uint32) processUse {
+// usage returns what a process used since the last read. A process without a sample used nothing.
+func (u *processUtilization) usage(pid uint32) processUse {
 	p := u.byPID[pid]
 	if p == nil || p.count == 0 {
 		return processUse{memory: gpu.Some(0.0)}
@@ -146,20 +146,20 @@ func (u *processUtilization) complete() bool {
 	switch {
 	case u.broken:
 		return false
-	case max(u.last, u.clock) > u.from:
+	case max(u.last, u.clock) > u.windowStart:
 		return true
 	case u.ended.IsZero() || u.now.Sub(u.ended) < slowestSamples:
 		return false
 	}
 	// That is long enough for samples, unless the clock has been set back to before the window.
-	return u.from < earliestEpoch || micros(u.now) >= u.from+uint64(slowestSamples.Microseconds())
+	return u.windowStart < earliestEpoch || micros(u.now) >= u.windowStart+uint64(slowestSamples.Microseconds())
 }
 
 // end ends the window.
 func (u *processUtilization) end() {
 	u.byPID = nil
 	u.calls = 0
-	u.from = max(u.last, u.clock)
+	u.windowStart = max(u.last, u.clock)
 	u.ended = u.now
 	u.broken = false
 }
@@ -185,20 +185,20 @@ func (p *processSamples) fetch(dev *device, clock uint64) {
 	case u.last == 0 && clock != 0:
 		u.start(clock, dev.cfg.Interval)
 	case dev.future(u.last):
-		u.restart(dev.at, dev.cfg.Interval)
+		u.restart(dev.readTime, dev.cfg.Interval)
 	}
 	samples, ok := p.read(dev)
 	if newest := newestOf(samples); ok && u.last == 0 && newest > 0 {
-		u.startAt(newest, dev.at, dev.cfg.Interval)
+		u.startAt(newest, dev.readTime, dev.cfg.Interval)
 		samples, ok = p.read(dev)
 	}
 	if !ok {
 		return
 	}
 	// Of samples from before the machine's clock was set back some are missing, whatever part of them belongs here.
-	kept := slices.DeleteFunc(samples, func(s library.ProcessSample) bool { return dev.future(s.Time) })
-	u.broken = u.broken || len(kept) < len(samples)
-	u.add(kept)
+	valid := slices.DeleteFunc(samples, func(s library.ProcessSample) bool { return dev.future(s.Time) })
+	u.broken = u.broken || len(valid) < len(samples)
+	u.add(valid)
 }
 
 // read reads the samples. false: it is not known whether there are any.
@@ -217,12 +217,12 @@ func newestOf(samples []library.ProcessSample) (newest uint64) {
 // set sets what each process used since the last read, if that is known, and starts the next window.
 func (p *processSamples) set(dev *device, clock uint64, processes []gpu.Process) {
 	u := &p.usage
-	u.clock, u.now = clock, dev.at
+	u.clock, u.now = clock, dev.readTime
 	if dev.cfg.Want.Has(gpu.GroupProcessUtilization) && dev.Supported(getProcessUtilization) &&
 		!dev.Failing(getProcessUtilization) && !dev.mig && u.complete() {
 		encoder, decoder := u.mediaUsed()
 		for i := range processes {
-			p, use := &processes[i], u.of(uint32(processes[i].PID))
+			p, use := &processes[i], u.usage(uint32(processes[i].PID))
 			p.Utilization[gpu.TaskGeneral] = gpu.Some(use.sm)
 			p.Utilization[gpu.TaskEncoder] = known(use.encoder, encoder)
 			p.Utilization[gpu.TaskDecoder] = known(use.decoder, decoder)

@@ -24,15 +24,15 @@ func TestProcessUtilization(t *testing.T) {
 		u.add([]library.ProcessSample{
 			{PID: 1, Time: 12e6, SM: 30, Memory: 33, Encoder: 12}, {PID: 2, Time: 12e6, Memory: 0xFFFFFFFF, Decoder: 60},
 		})
-		one := u.of(1)
+		one := u.usage(1)
 		assert.InEpsilon(t, 0.4, one.sm, 1e-9)
 		assert.InEpsilon(t, 0.04, one.encoder, 1e-9)
 		memory, ok := one.memory.Get()
 		assert.True(t, ok)
 		assert.InEpsilon(t, 0.21, memory, 1e-9)
-		assert.InEpsilon(t, 0.2, u.of(2).decoder, 1e-9)
-		assert.False(t, u.of(2).memory.Known(), "its sample lacks it")
-		assert.Equal(t, processUse{memory: gpu.Some(0.0)}, u.of(3))
+		assert.InEpsilon(t, 0.2, u.usage(2).decoder, 1e-9)
+		assert.False(t, u.usage(2).memory.Known(), "its sample lacks it")
+		assert.Equal(t, processUse{memory: gpu.Some(0.0)}, u.usage(3))
 	})
 	t.Run("old and impossible ones", func(t *testing.T) {
 		var u processUtilization
@@ -40,7 +40,7 @@ func TestProcessUtilization(t *testing.T) {
 		u.add([]library.ProcessSample{{PID: 1, Time: 18e6, SM: 90}, {PID: 1, Time: 20e6, SM: 101}})
 		u.now = time.Now()
 		assert.False(t, u.complete())
-		assert.Zero(t, u.of(1).sm)
+		assert.Zero(t, u.usage(1).sm)
 	})
 	t.Run("a window without samples", func(t *testing.T) {
 		var u processUtilization
@@ -94,6 +94,6 @@ func TestProcessUtilizationOnAClockThatIsSet(t *testing.T) {
 		for second := range uint64(10) {
 			u.add([]library.ProcessSample{{PID: 1, Time: hour + second*1e6, SM: 50}})
 		}
-		assert.InDelta(t, 0.5, u.of(1).sm, 1e-9, "of 10 s, not of an hour")
+		assert.InDelta(t, 0.5, u.usage(1).sm, 1e-9, "of 10 s, not of an hour")
 	})
 }

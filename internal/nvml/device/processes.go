@@ -55,8 +55,8 @@ func (p *processes) read(dev *device) (all bool) {
 	return all
 }
 
-// of returns the processes as processes of a device.
-func (p *processes) of(id string) []gpu.Process {
+// list returns the processes as processes of a device.
+func (p *processes) list(id string) []gpu.Process {
 	all := p.merged.all
 	for i := range all {
 		all[i].DeviceID = id

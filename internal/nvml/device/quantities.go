@@ -17,7 +17,7 @@ import (
 // quantity is one number that the driver reports of a GPU: a row of quantityRows.
 type quantity struct {
 	group gpu.Group // a read asks for it if any of these is wanted
-	what  string    // for messages
+	name  string    // for messages
 
 	// fields are the fields of nvmlDeviceGetFieldValues that may have it, best first. All fields of a read are requested in one call.
 	fields []fieldID
@@ -57,8 +57,8 @@ type fieldID struct{ id, scope uint32 }
 // allLinks is the scope of the sum of an NVLink counter over all links.
 const allLinks = 0xFFFFFFFF
 
-// to returns the function that sets what target points to. unit converts a number of NVML and says which numbers are no value: units.go.
-func to[O interface{ Known() bool }](unit func(library.Value, bool) O, target func(*gpu.Device) *O) setter {
+// unitSetter returns the function that sets what target points to. unit converts a number of NVML and says which numbers are no value: units.go.
+func unitSetter[O interface{ Known() bool }](unit func(library.Value, bool) O, target func(*gpu.Device) *O) setter {
 	return func(d *gpu.Device, v library.Value, ok bool) bool {
 		o := unit(v, ok)
 		*target(d) = o
@@ -77,7 +77,7 @@ func readRows(groups gpu.Group) func(*device, *gpu.Device) {
 			v, ok := dev.quantityFor(row(i), d)
 			known := q.set(d, v, ok)
 			if !known {
-				delete(dev.kept.values, q.function)
+				delete(dev.cache.values, q.function)
 			}
 			switch {
 			case q.function == nil || !ok:
@@ -91,9 +91,9 @@ func readRows(groups gpu.Group) func(*device, *gpu.Device) {
 }
 
 // quantityFor returns the value of a row, which may be kept from an earlier read. The GPU has the values of the rows before it.
-func (d *device) quantityFor(r row, of *gpu.Device) (library.Value, bool) {
+func (d *device) quantityFor(r row, values *gpu.Device) (library.Value, bool) {
 	if q := &quantityRows[r]; q.basis != nil {
-		if basis, ok := q.basis(of).Get(); ok {
+		if basis, ok := q.basis(values).Get(); ok {
 			return d.keptValue(q.function, q.call, basis)
 		}
 	}
@@ -153,56 +153,56 @@ var quantityRows = newQuantityRows()
 func newQuantityRows() []quantity {
 	rows := []quantity{
 		// The point on the scale of the margin at which the GPU shuts down.
-		rowShutdownTLimit:  {group: gpu.GroupTemperatureLimits, what: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}, constant: true},
-		rowPCIeTransmitted: {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}}},
-		rowPCIeReceived:    {group: gpu.GroupPCIeIO, what: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}}},
+		rowShutdownTLimit:  {group: gpu.GroupTemperatureLimits, name: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}, constant: true},
+		rowPCIeTransmitted: {group: gpu.GroupPCIeIO, name: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}}},
+		rowPCIeReceived:    {group: gpu.GroupPCIeIO, name: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}}},
 		// Whether ECC is on. If it is off, the counts mean nothing.
-		rowECCMode:    {group: eccGroups | gpu.GroupModes | gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_CURRENT, 0}}},
-		rowECCPending: {group: gpu.GroupPendingModes, what: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}, seldom: true},
+		rowECCMode:    {group: eccGroups | gpu.GroupModes | gpu.GroupPendingModes, name: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_CURRENT, 0}}},
+		rowECCPending: {group: gpu.GroupPendingModes, name: "ECC mode", fields: []fieldID{{gonvml.FI_DEV_ECC_PENDING, 0}}, seldom: true},
 		rowSRAMCorrected: {
-			group: gpu.GroupECCMemory, what: "ECC errors by memory",
+			group: gpu.GroupECCMemory, name: "ECC errors by memory",
 			symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorCorrected, library.ECCVolatile, library.ECCInSRAM),
 		},
 		rowSRAMUncorrected: {
-			group: gpu.GroupECCMemory, what: "ECC errors by memory",
+			group: gpu.GroupECCMemory, name: "ECC errors by memory",
 			symbol: "nvmlDeviceGetMemoryErrorCounter", call: memoryErrors(library.ErrorUncorrected, library.ECCVolatile, library.ECCInSRAM),
 		},
 		// Rows are remapped on Ampere and later, pages retired before.
 		rowRemappedCorrected: {
-			group: gpu.GroupRemappedRows, what: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_COR, 0}},
-			set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Corrected }),
+			group: gpu.GroupRemappedRows, name: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_COR, 0}},
+			set: unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Corrected }),
 		},
 		rowRemappedUncorrected: {
-			group: gpu.GroupRemappedRows, what: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_UNC, 0}},
-			set: to(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Uncorrected }),
+			group: gpu.GroupRemappedRows, name: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_UNC, 0}},
+			set: unitSetter(counter, func(d *gpu.Device) *gpu.Counter[int64] { return &d.RemappedRows.Uncorrected }),
 		},
 		rowRemappedPending: {
-			group: gpu.GroupRemappedRows, what: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_PENDING, 0}},
-			set: to(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RemappedRows.Pending }),
+			group: gpu.GroupRemappedRows, name: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_PENDING, 0}},
+			set: unitSetter(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RemappedRows.Pending }),
 		},
 		rowRemappedFailure: {
-			group: gpu.GroupRemappedRows, what: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_FAILURE, 0}},
-			set: to(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RemappedRows.Failed }),
+			group: gpu.GroupRemappedRows, name: "remapped rows", fields: []fieldID{{gonvml.FI_DEV_REMAPPED_FAILURE, 0}},
+			set: unitSetter(flag, func(d *gpu.Device) *gpu.Opt[bool] { return &d.RemappedRows.Failed }),
 		},
-		rowRecovery: {group: gpu.GroupRecovery, what: "recovery action", fields: []fieldID{{gonvml.FI_DEV_GET_GPU_RECOVERY_ACTION, 0}}},
+		rowRecovery: {group: gpu.GroupRecovery, name: "recovery action", fields: []fieldID{{gonvml.FI_DEV_GET_GPU_RECOVERY_ACTION, 0}}},
 		// KiB of payload over all links. If there is no total, the links are added up.
-		rowNVLinkTransmitted: {group: gpu.GroupInterconnect, what: "NVLink bytes", fields: []fieldID{{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks}}},
-		rowNVLinkReceived:    {group: gpu.GroupInterconnect, what: "NVLink bytes", fields: []fieldID{{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks}}},
-		rowNVLinkCRCFlit:     {group: gpu.GroupInterconnectErrors, what: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL, 0}}},
-		rowNVLinkCRCData:     {group: gpu.GroupInterconnectErrors, what: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL, 0}}},
-		rowNVLinkReplay:      {group: gpu.GroupInterconnectErrors, what: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL, 0}}},
-		rowNVLinkRecovery:    {group: gpu.GroupInterconnectErrors, what: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL, 0}}},
-		rowNVLinkECC:         {group: gpu.GroupInterconnectErrors, what: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL, 0}}},
-		rowLinkCount:         {group: linkGroups, what: "NVLink links", fields: []fieldID{{gonvml.FI_DEV_NVLINK_LINK_COUNT, 0}}, constant: true},
+		rowNVLinkTransmitted: {group: gpu.GroupInterconnect, name: "NVLink bytes", fields: []fieldID{{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks}}},
+		rowNVLinkReceived:    {group: gpu.GroupInterconnect, name: "NVLink bytes", fields: []fieldID{{gonvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks}}},
+		rowNVLinkCRCFlit:     {group: gpu.GroupInterconnectErrors, name: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL, 0}}},
+		rowNVLinkCRCData:     {group: gpu.GroupInterconnectErrors, name: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL, 0}}},
+		rowNVLinkReplay:      {group: gpu.GroupInterconnectErrors, name: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL, 0}}},
+		rowNVLinkRecovery:    {group: gpu.GroupInterconnectErrors, name: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL, 0}}},
+		rowNVLinkECC:         {group: gpu.GroupInterconnectErrors, name: "NVLink errors", fields: []fieldID{{gonvml.FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL, 0}}},
+		rowLinkCount:         {group: linkGroups, name: "NVLink links", fields: []fieldID{{gonvml.FI_DEV_NVLINK_LINK_COUNT, 0}}, constant: true},
 		rowVirtualization: {
-			group: gpu.GroupModes, what: "virtualization mode", constant: true,
+			group: gpu.GroupModes, name: "virtualization mode", constant: true,
 			symbol: "nvmlDeviceGetVirtualizationMode", call: number(library.Device.GetVirtualizationMode), set: modeWord(gpu.ModeVirtualization, virtualizationModes[:]),
 		},
 	}
 	rows = slices.Concat(rows, temperatureRows, clockRows, pcieRows, powerRows, throttleRows, memoryRows, eccRows, modeRows)
 	for i := range rows {
 		if q := &rows[i]; q.symbol != "" {
-			q.function = library.NewFunction(q.what, q.symbol)
+			q.function = library.NewFunction(q.name, q.symbol)
 		}
 	}
 	return rows

@@ -71,7 +71,7 @@ func TestLinkFieldNumbers(t *testing.T) {
 		linkFEC + 15: {17: {{gonvml.FI_DEV_NVLINK_COUNT_FEC_HISTORY_15, 17}}},
 	} {
 		for link, ids := range want {
-			assert.Equal(t, ids, linkSpecs[f].candidates(link), "%s of link %d", linkSpecs[f].what, link)
+			assert.Equal(t, ids, linkSpecs[f].candidates(link), "%s of link %d", linkSpecs[f].name, link)
 		}
 	}
 }
@@ -80,11 +80,11 @@ func TestLinkFieldNumbers(t *testing.T) {
 func TestQuantityRows(t *testing.T) {
 	for i := range quantityRows {
 		q := &quantityRows[i]
-		assert.NotEmpty(t, q.what, "row %d", i)
-		assert.NotZero(t, q.group, "row %d, %s", i, q.what)
-		assert.True(t, len(q.fields) > 0 || q.symbol != "", "%s: no field and no function reads it", q.what)
-		assert.Equal(t, q.symbol != "", q.call != nil, "%s: a function has a symbol and a call", q.what)
-		assert.True(t, row(i) < numRows || q.set != nil, "%s: no reader names it, and nothing sets it", q.what)
+		assert.NotEmpty(t, q.name, "row %d", i)
+		assert.NotZero(t, q.group, "row %d, %s", i, q.name)
+		assert.True(t, len(q.fields) > 0 || q.symbol != "", "%s: no field and no function reads it", q.name)
+		assert.Equal(t, q.symbol != "", q.call != nil, "%s: a function has a symbol and a call", q.name)
+		assert.True(t, row(i) < numRows || q.set != nil, "%s: no reader names it, and nothing sets it", q.name)
 		if q.symbol != "" {
 			assert.Regexp(t, `^nvmlDeviceGet\w+$`, q.symbol)
 		}

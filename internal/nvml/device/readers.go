@@ -121,7 +121,7 @@ func (q *quantities) engineUse() (u engineUse) {
 
 // listedProcesses returns what readProcesses found. It ends the window of their utilization.
 func (q *quantities) listedProcesses(dev *device, id string) []gpu.Process {
-	processes := q.processes.of(id)
+	processes := q.processes.list(id)
 	q.samples.set(dev, q.utilization.clock(), processes)
 	return processes
 }
@@ -138,7 +138,7 @@ func (q *quantities) fetchSamples(dev *device) {
 		return
 	}
 	for e := engineEncoder; e < numEngines; e++ {
-		q.utilization.fetchMedia(dev, e, q.engineUse().of(e))
+		q.utilization.fetchMedia(dev, e, q.engineUse().uses(e))
 	}
 }
 

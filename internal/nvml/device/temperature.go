@@ -14,40 +14,40 @@ import (
 
 var temperatureRows = []quantity{
 	{
-		group: gpu.GroupTemperature, what: "temperature",
+		group: gpu.GroupTemperature, name: "temperature",
 		symbol: "nvmlDeviceGetTemperature", call: numberOf(library.Device.GetTemperature, library.TemperatureGPU),
-		set: to(signedCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorGPU] }),
+		set: unitSetter(signedCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorGPU] }),
 	},
 	{
-		group: gpu.GroupTemperatureLimits, what: "temperature margin",
+		group: gpu.GroupTemperatureLimits, name: "temperature margin",
 		symbol: "nvmlDeviceGetMarginTemperature", call: temperatureMargin,
-		set: to(celsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureMargin[gpu.LimitDegraded] }),
+		set: unitSetter(celsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureMargin[gpu.LimitDegraded] }),
 	},
 	{
-		group: gpu.GroupTemperature, what: "memory temperature",
+		group: gpu.GroupTemperature, name: "memory temperature",
 		fields: []fieldID{{gonvml.FI_DEV_MEMORY_TEMP, 0}},
-		set:    to(memoryCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorMemory] }),
+		set:    unitSetter(memoryCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorMemory] }),
 	},
 	// The limits do not change. Boards without a limit answer 0.
 	{
-		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		group: gpu.GroupTemperatureLimits, name: "temperature limits", constant: true, final: true,
 		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdSlowdown),
-		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }),
+		set: unitSetter(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }),
 	},
 	{
-		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		group: gpu.GroupTemperatureLimits, name: "temperature limits", constant: true, final: true,
 		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdShutdown),
-		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }),
+		set: unitSetter(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }),
 	},
 	{
-		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		group: gpu.GroupTemperatureLimits, name: "temperature limits", constant: true, final: true,
 		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdGPUMax),
-		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }),
+		set: unitSetter(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }),
 	},
 	{
-		group: gpu.GroupTemperatureLimits, what: "temperature limits", constant: true, final: true,
+		group: gpu.GroupTemperatureLimits, name: "temperature limits", constant: true, final: true,
 		symbol: "nvmlDeviceGetTemperatureThreshold", call: threshold(library.ThresholdMemoryMax),
-		set: to(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }),
+		set: unitSetter(celsiusLimit, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] }),
 	},
 }
 

@@ -15,47 +15,47 @@ import (
 var throttleRows = []quantity{
 	// Drivers without the first field of software thermal throttling count the same in the thermal policy.
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSWPowerCap].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSWPowerCap].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_CLOCKS_EVENT_REASON_SYNC_BOOST, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSyncBoost].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSyncBoost].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN, 0}, {gonvml.FI_DEV_PERF_POLICY_THERMAL, 0}},
 		of575:  []fieldID{{251, 0}, {gonvml.FI_DEV_PERF_POLICY_THERMAL, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSWThermal].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleSWThermal].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN, 0}},
 		of575:  []fieldID{{252, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleHWThermal].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleHWThermal].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN, 0}},
 		of575:  []fieldID{{253, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleHWPowerBrake].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleHWPowerBrake].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_PERF_POLICY_BOARD_LIMIT, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleBoardLimit].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleBoardLimit].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_PERF_POLICY_LOW_UTILIZATION, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleLowUtilization].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleLowUtilization].Time }),
 	},
 	{
-		group: gpu.GroupThrottleTime, what: "throttle time",
+		group: gpu.GroupThrottleTime, name: "throttle time",
 		fields: []fieldID{{gonvml.FI_DEV_PERF_POLICY_RELIABILITY, 0}},
-		set:    to(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleReliability].Time }),
+		set:    unitSetter(seconds, func(d *gpu.Device) *gpu.Counter[float64] { return &d.Throttle[gpu.ThrottleReliability].Time }),
 	},
 }
 
@@ -128,7 +128,7 @@ func setThrottled(t *[gpu.NumThrottleReasons]gpu.Throttle, mask uint64, supporte
 // a flag.
 type ambiguous struct {
 	candidate int // which of the field's candidates this is; 0: none
-	seen      bool
+	hasLast   bool
 	last      uint64
 	proven    bool
 }
@@ -141,7 +141,7 @@ func (a *ambiguous) isTime(kind uint32, v library.Value) bool {
 	if kind != library.TypeUnsignedLongLong {
 		return false
 	}
-	a.proven = a.proven || a.seen && a.last >= minTime && v.Unsigned > a.last
-	a.seen, a.last = true, v.Unsigned
+	a.proven = a.proven || a.hasLast && a.last >= minTime && v.Unsigned > a.last
+	a.hasLast, a.last = true, v.Unsigned
 	return a.proven
 }

@@ -58,8 +58,8 @@ var engines = [numEngines]struct {
 	},
 }
 
-func newSamples(what string) *library.Function {
-	return library.NewFunction(what, "nvmlDeviceGetSamples")
+func newSamples(name string) *library.Function {
+	return library.NewFunction(name, "nvmlDeviceGetSamples")
 }
 
 var utilizationRates = library.NewFunction("utilization", "nvmlDeviceGetUtilizationRates")
@@ -78,7 +78,7 @@ type utilization struct {
 // engineUse tells what is known of the engines for video besides their samples.
 type engineUse struct{ encoder, decoder bool }
 
-func (u engineUse) of(e engine) bool {
+func (u engineUse) uses(e engine) bool {
 	return e == engineEncoder && u.encoder || e == engineDecoder && u.decoder
 }
 
@@ -115,7 +115,7 @@ func (u *utilization) readMedia(dev *device, d *gpu.Device, used engineUse) {
 	used.encoder = used.encoder || sessions > 0
 	for e := engineEncoder; e < numEngines; e++ {
 		spec := &engines[e]
-		now, answered := u.fetchMedia(dev, e, used.of(e))
+		now, answered := u.fetchMedia(dev, e, used.uses(e))
 		v, ok := u.means[e].take()
 		if ok {
 			dev.NotNeeded(spec.current)
@@ -160,7 +160,7 @@ func (u *utilization) fetchMedia(dev *device, e engine, used bool) (now uint32, 
 func (u *utilization) fetch(dev *device, e engine) (ok bool) {
 	spec, m := &engines[e], &u.means[e]
 	if dev.future(m.last) {
-		m.last = windowStart(micros(dev.at), dev.cfg.Interval)
+		m.last = windowStart(micros(dev.readTime), dev.cfg.Interval)
 	}
 	if !dev.Can(spec.samples) {
 		return false
@@ -174,7 +174,7 @@ func (u *utilization) fetch(dev *device, e engine) (ok bool) {
 	if m.last == 0 {
 		// The first time the driver returns the whole ring. What is older than the interval of reads is of no interest.
 		u.ring = ringSpan(samples)
-		m.start(samples, dev.at, dev.cfg.Interval)
+		m.start(samples, dev.readTime, dev.cfg.Interval)
 	}
 	m.add(samples, kind)
 	return true

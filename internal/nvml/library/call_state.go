@@ -63,15 +63,15 @@ type Calls struct {
 	answered bool // a call of this read returned a value, or that there is no value now
 	changed  bool // a call of this read failed or was refused that was not before
 
-	has      func(*Function) bool
+	exports  func(*Function) bool
 	state    map[*Function]*functionState
 	problems []gpu.Problem // the persistent problems; each keeps its place and its error
 	keys     []any         // what each problem is about
 }
 
-// NewCalls returns the memory of the calls on a device. has reports which functions the library exports.
-func NewCalls(has func(*Function) bool, device string) Calls {
-	return Calls{Device: device, has: has, state: map[*Function]*functionState{}}
+// NewCalls returns the memory of the calls on a device. exports reports which functions the library exports.
+func NewCalls(exports func(*Function) bool, device string) Calls {
+	return Calls{Device: device, exports: exports, state: map[*Function]*functionState{}}
 }
 
 // Reset forgets everything, because the driver or the partitioning changed, except the failures of some functions.
@@ -101,12 +101,12 @@ func (c *Calls) Begin() {
 func (c *Calls) Problems() []gpu.Problem { return c.problems }
 
 // Has reports whether the library exports the function.
-func (c *Calls) Has(f *Function) bool { return c.has(f) }
+func (c *Calls) Has(f *Function) bool { return c.exports(f) }
 
 // Supported reports whether the library exports the function and the device did not refuse it for good.
 func (c *Calls) Supported(f *Function) bool {
 	s := c.state[f]
-	return (s == nil || !s.refused) && c.has(f)
+	return (s == nil || !s.refused) && c.exports(f)
 }
 
 // Refused reports whether the device refused the function for good.
@@ -221,7 +221,7 @@ func (c *Calls) NotNeeded(f *Function) {
 }
 
 // Note is OK for what is read with others in one call: key identifies it, and symbol is the function for the message.
-func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refused *bool) bool {
+func (c *Calls) Note(key any, name, symbol string, code Code, retry *Retry, refused *bool) bool {
 	answer := code.Answer()
 	switch answer {
 	case DeviceGone, DriverGone:
@@ -241,7 +241,7 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 		if retry.noted { // it has another reason now
 			c.DropProblem(key)
 		}
-		c.AddProblem(key, what, fmt.Errorf("read %s (%s): %w", what, symbol, code))
+		c.AddProblem(key, name, fmt.Errorf("read %s (%s): %w", name, symbol, code))
 	case !bad && retry.noted:
 		c.DropProblem(key)
 		retry.failures = 0
@@ -251,8 +251,8 @@ func (c *Calls) Note(key any, what, symbol string, code Code, retry *Retry, refu
 }
 
 // AddProblem adds a problem of the device, which persists until it is dropped by its key.
-func (c *Calls) AddProblem(key any, what string, err error) {
-	c.problems = append(c.problems, gpu.Problem{Device: c.Device, What: what, Err: fmt.Errorf("nvml: %s: %w", c.Device, err)})
+func (c *Calls) AddProblem(key any, subject string, err error) {
+	c.problems = append(c.problems, gpu.Problem{Device: c.Device, What: subject, Err: fmt.Errorf("nvml: %s: %w", c.Device, err)})
 	c.keys = append(c.keys, key)
 }
 

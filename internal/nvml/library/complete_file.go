@@ -41,7 +41,7 @@ type fileStamp struct {
 // fileChecker checks files before they are loaded. It remembers those that it saw, to know which of them change. The zero fileChecker is ready
 // to use.
 type fileChecker struct {
-	seen map[string]fileStamp // by path, when it was last checked
+	stamps map[string]fileStamp // by path, when it was last checked
 }
 
 // check returns an error if loading the file could end the process: it has changed since it was last seen, or it is shorter than its
@@ -49,11 +49,11 @@ type fileChecker struct {
 // errNotRegular and errOtherABI.
 func (c *fileChecker) check(path string) error {
 	now, err := stampOf(path)
-	before, seen := c.seen[path]
-	if c.seen == nil {
-		c.seen = map[string]fileStamp{}
+	before, hasBefore := c.stamps[path]
+	if c.stamps == nil {
+		c.stamps = map[string]fileStamp{}
 	}
-	c.seen[path] = now
+	c.stamps[path] = now
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -65,7 +65,7 @@ func (c *fileChecker) check(path string) error {
 	switch err := checkComplete(file, now.size); {
 	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
-	case seen && before != now:
+	case hasBefore && before != now:
 		return fmt.Errorf("%s: %w", path, ErrFileChanging)
 	}
 	return nil

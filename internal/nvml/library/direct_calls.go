@@ -54,15 +54,15 @@ import (
 type symbols struct {
 	library unsafe.Pointer // from dlopen, never closed; nil: no function is found
 
-	mu    sync.Mutex
-	found map[string]unsafe.Pointer
+	mu        sync.Mutex
+	addresses map[string]unsafe.Pointer
 }
 
 // newSymbols finds functions in the library of that name, which is loaded already.
 func newSymbols(name string) *symbols {
 	path := C.CString(name)
 	defer C.free(unsafe.Pointer(path))
-	return &symbols{library: C.dlopen(path, C.RTLD_LAZY), found: map[string]unsafe.Pointer{}}
+	return &symbols{library: C.dlopen(path, C.RTLD_LAZY), addresses: map[string]unsafe.Pointer{}}
 }
 
 // find returns the newest version of a function; nil if the library exports none of them.
@@ -78,12 +78,12 @@ func (s *symbols) find(f *Function) unsafe.Pointer {
 }
 
 func (s *symbols) lookUp(symbol string) unsafe.Pointer {
-	p, known := s.found[symbol]
+	p, known := s.addresses[symbol]
 	if !known && s.library != nil {
 		name := C.CString(symbol)
 		defer C.free(unsafe.Pointer(name))
 		p = C.dlsym(s.library, name)
-		s.found[symbol] = p
+		s.addresses[symbol] = p
 	}
 	return p
 }

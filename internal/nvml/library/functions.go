@@ -14,7 +14,7 @@ type Function struct {
 }
 
 // NewFunction returns a function. The library may export any of the symbols, the newest first.
-func NewFunction(what string, symbols ...string) *Function { return &Function{what, symbols} }
+func NewFunction(name string, symbols ...string) *Function { return &Function{name, symbols} }
 
 // Symbol is the function's name without its version, for messages.
 func (f *Function) Symbol() string { return f.Symbols[len(f.Symbols)-1] }

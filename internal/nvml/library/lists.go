@@ -23,11 +23,11 @@ type SampleList struct{ list []Sample }
 // next Read.
 func (l *SampleList) Read(d Device, f *Function, engine int32, since uint64) ([]Sample, uint32, Code) {
 	if since == 0 || l.list == nil {
-		kept, _, code := d.list.samples(f, engine, 0, nil)
+		count, _, code := d.list.samples(f, engine, 0, nil)
 		if code != OK {
 			return nil, 0, code
 		}
-		l.list = make([]Sample, roomFor(kept))
+		l.list = make([]Sample, roomFor(count))
 	}
 	n, kind, code := d.list.samples(f, engine, since, l.list)
 	if code != OK {

@@ -76,11 +76,11 @@ func cached(cache, name string) (files []string) {
 	}
 	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, maxCacheSize))
-	at := bytes.Index(data, cacheMagic)
-	if err != nil || at < 0 || len(data)-at < cacheHeaderSize {
+	start := bytes.Index(data, cacheMagic)
+	if err != nil || start < 0 || len(data)-start < cacheHeaderSize {
 		return nil
 	}
-	data = data[at:]
+	data = data[start:]
 	entries := data[cacheHeaderSize:]
 	for range binary.NativeEndian.Uint32(data[len(cacheMagic):]) {
 		if len(entries) < cacheEntrySize {
