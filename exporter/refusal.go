@@ -37,7 +37,7 @@ func asksForPassword(cfg *Config) bool {
 // "alice:" of an htpasswd, whose variable is not set, would accept any client.
 func withPassword(refuse func(http.ResponseWriter, *http.Request, string, int), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, password, sent := r.BasicAuth(); sent && password == "" {
+		if _, password, ok := r.BasicAuth(); ok && password == "" {
 			refuse(w, r, "", http.StatusUnauthorized)
 			return
 		}

@@ -43,9 +43,9 @@ func runGet(ctx context.Context, args []string, out *os.File, errs io.Writer) er
 	flags.IntVar(&o.Limit, "limit", defaultLimit, "print at most this many `ENTRIES`")
 	flags.BoolVar(&all, "all", false, "print all entries")
 	flags.DurationVar(&o.Wait, "wait", 0, "wait for this long until the server answers and has an entry")
-	asked := map[string]*string{}
+	values := map[string]*string{}
 	for name, help := range filters() {
-		asked[name] = flags.String(name, "", help)
+		values[name] = flags.String(name, "", help)
 	}
 	words, err := parse(flags, args, "RESOURCE is one of "+strings.Join(names(), ", ")+".", out)
 	if err != nil {
@@ -68,7 +68,7 @@ func runGet(ctx context.Context, args []string, out *os.File, errs io.Writer) er
 		o.Limit = 0
 	}
 	o.Filters = url.Values{}
-	for name, value := range asked {
+	for name, value := range values {
 		if *value != "" {
 			o.Filters.Set(name, *value)
 		}

@@ -45,10 +45,10 @@ type usageError struct{ error }
 func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute runs one command and returns the exit code.
-func execute(args []string, in *os.File, out *os.File, errs io.Writer) int {
+func execute(args []string, input *os.File, out *os.File, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
-	err := command(ctx, args, in, out, errs)
+	err := command(ctx, args, input, out, errs)
 	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -78,15 +78,15 @@ func endSignals() []os.Signal {
 	return ends
 }
 
-func command(ctx context.Context, args []string, in, out *os.File, errs io.Writer) error {
+func command(ctx context.Context, args []string, input, out *os.File, errs io.Writer) error {
 	if len(args) == 0 {
 		return usageErrorf("no command; give top, get, run or doctor, or -h for help")
 	}
 	switch name, rest := args[0], args[1:]; name {
 	case "top":
-		return runTop(ctx, rest, in, out)
+		return runTop(ctx, rest, input, out)
 	case "run":
-		return runCollector(ctx, rest, in, out)
+		return runCollector(ctx, rest, input, out)
 	case "get":
 		return runGet(ctx, rest, out, errs)
 	case "doctor":

@@ -24,7 +24,7 @@ type runFlags struct {
 }
 
 // runCollector shows what a collector reads that it starts. The collector ends with it: otherwise it would keep running.
-func runCollector(ctx context.Context, args []string, in, out *os.File) error {
+func runCollector(ctx context.Context, args []string, input, out *os.File) error {
 	var (
 		server serverFlags
 		r      runFlags
@@ -66,7 +66,7 @@ func runCollector(ctx context.Context, args []string, in, out *os.File) error {
 	}
 	defer running.Stop()
 	r.describe(&o, c, running)
-	if !isTerminal(in) || !isTerminal(out) {
+	if !isTerminal(input) || !isTerminal(out) {
 		return top.Repeat(ctx, c, out, o)
 	}
 	return onScreen(ctx, c, o)

@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/top"
 )
 
-func runTop(ctx context.Context, args []string, in, out *os.File) error {
+func runTop(ctx context.Context, args []string, input, out *os.File) error {
 	var (
 		server serverFlags
 		o      top.Options
@@ -44,7 +44,7 @@ func runTop(ctx context.Context, args []string, in, out *os.File) error {
 	}
 	defer c.Close()
 	o.Server = c.Server()
-	if !isTerminal(in) || !isTerminal(out) {
+	if !isTerminal(input) || !isTerminal(out) {
 		return top.Print(ctx, c, out, o)
 	}
 	return onScreen(ctx, c, o)

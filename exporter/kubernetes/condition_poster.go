@@ -52,7 +52,7 @@ type postedNode struct {
 	known    bool // that the API server had, if anything, was read
 	last     verdict
 	since    time.Time // of the status
-	at       time.Time // the last post
+	lastPost time.Time
 	after    time.Time // a failure: not before
 	failures int       // in a row
 
@@ -62,7 +62,7 @@ type postedNode struct {
 func newConditionPoster(client dynamic.Interface, own string, silence time.Duration, logger *zap.Logger, counts *counts) *conditionPoster {
 	p := &conditionPoster{
 		client: nodeConditions{client}, logger: logger, counts: counts, own: own, silence: silence,
-		failing: failureLog{logger: logger, what: "node condition"}, nodes: map[string]*postedNode{},
+		failing: failureLog{logger: logger, subject: "node condition"}, nodes: map[string]*postedNode{},
 	}
 	if own != "" {
 		p.nodes[own] = &postedNode{health: newNodeHealth()}
@@ -85,7 +85,7 @@ func (p *conditionPoster) add(node string, metrics pmetric.ResourceMetrics, now 
 	if known == nil {
 		health := newNodeHealth()
 		health.add(metrics, now, p.silence)
-		if health.seen.IsZero() || len(p.nodes) == maxNodes {
+		if health.lastSeen.IsZero() || len(p.nodes) == maxNodes {
 			return // no metrics of GPUs
 		}
 		p.nodes[node] = &postedNode{health: health}
@@ -144,16 +144,16 @@ func (p *conditionPoster) due(now time.Time) []due {
 	var found []due
 	for _, name := range slices.Sorted(maps.Keys(p.nodes)) {
 		node := p.nodes[name]
-		if name != p.own && now.Sub(node.health.seen) > forgetAfter {
+		if name != p.own && now.Sub(node.health.lastSeen) > forgetAfter {
 			delete(p.nodes, name)
 			continue
 		}
 		node.health.forget(now)
 		current := node.health.verdict(now, p.silence)
 		switch {
-		case now.Before(node.after), now.Sub(node.at) < minInterval:
+		case now.Before(node.after), now.Sub(node.lastPost) < minInterval:
 		case current.reason == reasonNone && name != p.own && node.last.status == "": // it has no GPU, and needs no condition
-		case current != node.last, now.Sub(node.at) >= heartbeat:
+		case current != node.last, now.Sub(node.lastPost) >= heartbeat:
 			found = append(found, due{name, node, current})
 		}
 	}
@@ -178,7 +178,7 @@ func (p *conditionPoster) postOne(ctx context.Context, d due, now time.Time) err
 		return err
 	}
 	p.counts.posted(objectCondition)
-	n.last, n.since, n.at = d.now, since, now
+	n.last, n.since, n.lastPost = d.now, since, now
 	return nil
 }
 

@@ -38,7 +38,7 @@ type eventPoster struct {
 	logger     *zap.Logger
 	counts     *counts
 	correlator *record.EventCorrelator
-	taken      *cache.LRUExpireCache // names of Events that came before, as records are sent again
+	eventNames *cache.LRUExpireCache // names of Events that came before, as records are sent again
 	queue      chan *corev1.Event
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
@@ -51,8 +51,8 @@ type eventPoster struct {
 func newEventPoster(client typedcorev1.EventsGetter, logger *zap.Logger, counts *counts) *eventPoster {
 	return &eventPoster{
 		client: client, logger: logger, counts: counts, correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{}),
-		taken: cache.NewLRUExpireCache(maxPosted), queue: make(chan *corev1.Event, maxQueued),
-		failing: failureLog{logger: logger, what: "Events"},
+		eventNames: cache.NewLRUExpireCache(maxPosted), queue: make(chan *corev1.Event, maxQueued),
+		failing: failureLog{logger: logger, subject: "Events"},
 	}
 }
 
@@ -118,10 +118,10 @@ func (p *eventPoster) run(ctx context.Context) {
 // correlated posts an Event once, or the sum that it makes with earlier ones, unless there were too many.
 func (p *eventPoster) correlated(event *corev1.Event, post func(*corev1.Event, []byte) error) error {
 	name := types.NamespacedName{Namespace: event.Namespace, Name: event.Name}
-	if _, again := p.taken.Get(name); again {
+	if _, again := p.eventNames.Get(name); again {
 		return nil
 	}
-	p.taken.Add(name, true, maxAge)
+	p.eventNames.Add(name, true, maxAge)
 	result, err := p.correlator.EventCorrelate(event)
 	if err != nil {
 		return err

@@ -35,14 +35,14 @@ var statusReasons = map[string]string{
 // that is old, or that reports no problem has no Events.
 func eventsOf(node string, record plog.LogRecord, pods *podUIDs, now time.Time) []*corev1.Event {
 	reason, kind := classify(record)
-	at := record.Timestamp().AsTime()
+	eventTime := record.Timestamp().AsTime()
 	if record.Timestamp() == 0 {
-		at = record.ObservedTimestamp().AsTime()
+		eventTime = record.ObservedTimestamp().AsTime()
 	}
-	if reason == "" || now.Sub(at) > maxAge {
+	if reason == "" || now.Sub(eventTime) > maxAge {
 		return nil
 	}
-	at = slices.MinFunc([]time.Time{at, now}, time.Time.Compare) // a node's clock may be ahead
+	eventTime = slices.MinFunc([]time.Time{eventTime, now}, time.Time.Compare) // a node's clock may be ahead
 	message := record.Body().AsString()
 	if message == "" {
 		message = strings.TrimSpace(record.EventName() + " " + textOf(record.Attributes(), "hw.name"))
@@ -53,7 +53,7 @@ func eventsOf(node string, record plog.LogRecord, pods *podUIDs, now time.Time) 
 		events = append(events, &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Namespace: namespaceOf(&object), Name: eventName(&object, record)},
 			InvolvedObject: object, Reason: reason, Type: kind, Message: bounded(message, maxMessage), Count: 1,
-			FirstTimestamp: metav1.NewTime(at), LastTimestamp: metav1.NewTime(at),
+			FirstTimestamp: metav1.NewTime(eventTime), LastTimestamp: metav1.NewTime(eventTime),
 			Source:              corev1.EventSource{Component: source, Host: node},
 			ReportingController: source, ReportingInstance: node,
 		})

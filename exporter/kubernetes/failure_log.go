@@ -9,9 +9,9 @@ import (
 
 // failureLog logs a failure when it starts or has another reason, and when it is over.
 type failureLog struct {
-	logger *zap.Logger
-	what   string
-	reason string // of the present failure
+	logger  *zap.Logger
+	subject string
+	reason  string // of the present failure
 }
 
 // note takes the outcome of a request. remedy says what to do about an error.
@@ -19,9 +19,9 @@ func (l *failureLog) note(err error, remedy string) {
 	switch {
 	case err == nil && l.reason != "":
 		l.reason = ""
-		l.logger.Info("Posting to Kubernetes works again: " + l.what)
+		l.logger.Info("Posting to Kubernetes works again: " + l.subject)
 	case err != nil && l.reason != err.Error():
 		l.reason = err.Error()
-		l.logger.Warn("Posting to Kubernetes failed: "+l.what, zap.Error(err), zap.String("remedy", remedy))
+		l.logger.Warn("Posting to Kubernetes failed: "+l.subject, zap.Error(err), zap.String("remedy", remedy))
 	}
 }

@@ -98,15 +98,15 @@ func (i *instance) consumeLogs(_ context.Context, logs plog.Logs) error {
 		return nil
 	}
 	now := time.Now()
-	for _, of := range logs.ResourceLogs().All() {
-		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
+	for _, resource := range logs.ResourceLogs().All() {
+		node, ok := i.cfg.nodeOf(resource.Resource().Attributes())
 		if !ok {
-			if !namesNode(of.Resource().Attributes()) && hasGPUEvent(of) {
+			if !namesNode(resource.Resource().Attributes()) && hasGPUEvent(resource) {
 				i.warnNoNode("logs")
 			}
 			continue
 		}
-		for _, scope := range of.ScopeLogs().All() {
+		for _, scope := range resource.ScopeLogs().All() {
 			for _, record := range scope.LogRecords().All() {
 				i.events.add(eventsOf(node, record, i.pods, now))
 			}
@@ -117,17 +117,17 @@ func (i *instance) consumeLogs(_ context.Context, logs plog.Logs) error {
 
 func (i *instance) consumeMetrics(_ context.Context, metrics pmetric.Metrics) error {
 	now := time.Now()
-	for _, of := range metrics.ResourceMetrics().All() {
-		node, ok := i.cfg.nodeOf(of.Resource().Attributes())
+	for _, resource := range metrics.ResourceMetrics().All() {
+		node, ok := i.cfg.nodeOf(resource.Resource().Attributes())
 		if !ok {
-			if !namesNode(of.Resource().Attributes()) && hasGPUStatus(of) {
+			if !namesNode(resource.Resource().Attributes()) && hasGPUStatus(resource) {
 				i.warnNoNode("metrics")
 			}
 			continue
 		}
-		i.pods.learn(of.Resource().Attributes())
+		i.pods.learn(resource.Resource().Attributes())
 		if i.nodes != nil {
-			i.nodes.add(node, of, now)
+			i.nodes.add(node, resource, now)
 		}
 	}
 	return nil

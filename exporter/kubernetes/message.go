@@ -47,8 +47,8 @@ func hasGPUEvent(logs plog.ResourceLogs) bool {
 }
 
 // hasGPUStatus reports whether there is the state of a GPU.
-func hasGPUStatus(of pmetric.ResourceMetrics) bool {
-	for _, scope := range of.ScopeMetrics().All() {
+func hasGPUStatus(resource pmetric.ResourceMetrics) bool {
+	for _, scope := range resource.ScopeMetrics().All() {
 		for _, metric := range scope.Metrics().All() {
 			if metric.Name() == metadata.MetricsInfo.HwStatus.Name {
 				return true

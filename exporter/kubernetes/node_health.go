@@ -41,10 +41,10 @@ type verdict struct {
 
 // nodeHealth is what the last metrics of a node say of its GPUs.
 type nodeHealth struct {
-	devices map[string]*deviceHealth // by hw.id
-	sources map[string]*sourceHealth // by name and vendor
-	missing map[string]float64       // by vendor: GPUs on the bus that the driver does not show
-	seen    time.Time                // the last metrics came; zero before the first
+	devices  map[string]*deviceHealth // by hw.id
+	sources  map[string]*sourceHealth // by name and vendor
+	missing  map[string]float64       // by vendor: GPUs on the bus that the driver does not show
+	lastSeen time.Time                // the last metrics came; zero before the first
 }
 
 // deviceHealth is a GPU or a partition.
@@ -54,14 +54,14 @@ type deviceHealth struct {
 	known     latest // "present" if hw.gpu.info has it
 	state     latest
 	faults    map[string]bool
-	seen      time.Time
+	lastSeen  time.Time
 	read      time.Time // its state
 }
 
 // latest is a value with the time of its point: the end of a series may come after the point of the next one, and is older.
 type latest struct {
-	value string // empty: not known
-	at    time.Time
+	value     string // empty: not known
+	pointTime time.Time
 }
 
 // sourceHealth is a source of a node.
@@ -78,10 +78,10 @@ func newNodeHealth() *nodeHealth {
 // verdict returns what the condition says now. silence is how long a node may send nothing, or nothing of a GPU.
 func (h *nodeHealth) verdict(now time.Time, silence time.Duration) verdict {
 	switch {
-	case h.seen.IsZero():
+	case h.lastSeen.IsZero():
 		return verdict{corev1.ConditionUnknown, reasonStarted, "the collector has started and has not read the GPUs yet"}
-	case now.Sub(h.seen) > silence:
-		return verdict{corev1.ConditionUnknown, reasonSilent, "no metrics since " + h.seen.UTC().Format(time.RFC3339)}
+	case now.Sub(h.lastSeen) > silence:
+		return verdict{corev1.ConditionUnknown, reasonSilent, "no metrics since " + h.lastSeen.UTC().Format(time.RFC3339)}
 	}
 	if v, ok := h.unhealthy(now, silence); ok {
 		return v
@@ -144,7 +144,7 @@ func (h *nodeHealth) unreadable(now time.Time, silence time.Duration) (verdict, 
 
 // forget removes devices that have had no point for long.
 func (h *nodeHealth) forget(now time.Time) {
-	maps.DeleteFunc(h.devices, func(_ string, d *deviceHealth) bool { return now.Sub(d.seen) > keepDevice })
+	maps.DeleteFunc(h.devices, func(_ string, d *deviceHealth) bool { return now.Sub(d.lastSeen) > keepDevice })
 }
 
 // current returns the state of a device; empty if it is not known, or not any more.

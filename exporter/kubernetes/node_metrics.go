@@ -23,7 +23,7 @@ const (
 // healthPoint is a point of one of the metrics that say how GPUs are.
 type healthPoint struct {
 	pmetric.NumberDataPoint
-	at time.Time
+	pointTime time.Time
 }
 
 // healthMetrics are those metrics.
@@ -45,8 +45,8 @@ func (h *nodeHealth) add(metrics pmetric.ResourceMetrics, now time.Time, silence
 				continue
 			}
 			for _, point := range numbers(metric).All() {
-				if p := (healthPoint{point, point.Timestamp().AsTime()}); now.Sub(p.at) <= silence {
-					h.seen = now
+				if p := (healthPoint{point, point.Timestamp().AsTime()}); now.Sub(p.pointTime) <= silence {
+					h.lastSeen = now
 					take(h, p, now)
 				}
 			}
@@ -93,28 +93,28 @@ func (h *nodeHealth) device(p healthPoint, now time.Time) *deviceHealth {
 		h.devices[id] = device
 	}
 	if !p.ended() {
-		device.name, device.partition, device.seen = p.text("hw.name"), p.text("hw.parent") != "", now
+		device.name, device.partition, device.lastSeen = p.text("hw.name"), p.text("hw.parent") != "", now
 	}
 	return device
 }
 
 func (h *nodeHealth) info(p healthPoint, now time.Time) {
-	if device := h.device(p, now); device != nil && !p.at.Before(device.known.at) {
-		device.known = latest{value: present(p), at: p.at}
+	if device := h.device(p, now); device != nil && !p.pointTime.Before(device.known.pointTime) {
+		device.known = latest{value: present(p), pointTime: p.pointTime}
 		h.drop(p.text("hw.id"))
 	}
 }
 
 func (h *nodeHealth) status(p healthPoint, now time.Time) {
 	device := h.device(p, now)
-	if device == nil || p.at.Before(device.state.at) {
+	if device == nil || p.pointTime.Before(device.state.pointTime) {
 		return
 	}
 	switch state := p.text("hw.state"); {
 	case p.value() == 1:
-		device.state, device.read = latest{state, p.at}, now
+		device.state, device.read = latest{state, p.pointTime}, now
 	case device.state.value == state: // not any more
-		device.state = latest{at: p.at}
+		device.state = latest{pointTime: p.pointTime}
 		h.drop(p.text("hw.id"))
 	}
 }

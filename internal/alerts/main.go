@@ -77,11 +77,11 @@ func alarming(e xid.Entry) bool {
 // minor reports whether an XID is one of GPUXIDMinor, as a code that the catalogue does not have: the GPU works on.
 func minor(e xid.Entry) bool { return e.Severity == xid.SeverityWarning && e.Cause == xid.CauseOther }
 
-// codes returns a regular expression of the XIDs for which wanted returns true.
-func codes(wanted func(xid.Entry) bool) string {
+// codes returns a regular expression of the XIDs for which match returns true.
+func codes(match func(xid.Entry) bool) string {
 	var list []string
 	for _, e := range xid.Entries() {
-		if wanted(e) {
+		if match(e) {
 			list = append(list, strconv.FormatInt(e.Code, 10))
 		}
 	}

@@ -198,16 +198,16 @@ func (a *Attributor) Describe(ctx context.Context, node *gpu.Node) {
 	placed := placeProcesses(node, a.containers, a.processes, h.running)
 	h.running = placed.running
 
-	held := newHolders(node, devices, a.containers, placed.users)
+	nodeHolders := newHolders(node, devices, a.containers, placed.users)
 	if a.allocations != nil && len(node.Devices) > 0 {
-		a.allocations.findHolders(ctx, held, now)
+		a.allocations.findHolders(ctx, nodeHolders, now)
 	}
 	if a.slurm != nil && len(node.Devices) > 0 {
-		jobs.findHolders(held, a.allocations != nil)
+		jobs.findHolders(nodeHolders, a.allocations != nil)
 	}
 	h.sharing = setSharing(node, devices, h.sharing)
-	held.finish()
-	node.Containers = h.accounting.containerUses(deviceUsages(node, devices, placed, held), now)
+	nodeHolders.finish()
+	node.Containers = h.accounting.containerUses(deviceUsages(node, devices, placed, nodeHolders), now)
 	a.addProblems(node)
 }
 

@@ -82,7 +82,7 @@ type containerUsage struct {
 }
 
 // deviceUsages returns who holds and who uses each leaf device of a node.
-func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcesses, held *holders) []deviceUsage {
+func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcesses, nodeHolders *holders) []deviceUsage {
 	usages := make([]deviceUsage, len(node.Devices))
 	for i := range usages {
 		u := &usages[i]
@@ -97,8 +97,8 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 			holder := &u.device.Holders[j]
 			u.containers = append(u.containers, containerUsage{container: holder.Container, holder: holder})
 		}
-		u.jobsKnown = held.jobsComplete[i]
-		u.findInnerHolders(held.complete[i] && u.device.HoldersKnown)
+		u.jobsKnown = nodeHolders.jobsComplete[i]
+		u.findInnerHolders(nodeHolders.complete[i] && u.device.HoldersKnown)
 	}
 	for i := range node.Processes {
 		p := &node.Processes[i]
@@ -109,7 +109,7 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 	var leaves []deviceUsage
 	for i := range usages {
 		if devices.IsLeaf(i) {
-			usages[i].judge(placed.users, held.initContainers)
+			usages[i].judge(placed.users, nodeHolders.initContainers)
 			leaves = append(leaves, usages[i])
 		}
 	}
@@ -117,10 +117,10 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 }
 
 // add adds a process.
-func (u *deviceUsage) add(p *gpu.Process, where placement) {
+func (u *deviceUsage) add(p *gpu.Process, place placement) {
 	u.all.add(p)
-	u.placement = max(u.placement, where)
-	if where != inContainer {
+	u.placement = max(u.placement, place)
+	if place != inContainer {
 		return
 	}
 	for i := range u.containers {
@@ -162,7 +162,7 @@ func (u *deviceUsage) judge(users *users, inits initContainers) {
 		switch {
 		case c.holder != nil:
 			c.allocated = gpu.Some(true)
-		case u.holders.Known() && u.isKnownNotToHold(c.container) && !inits.has(c.container) && !u.hasPossibleHolder(c, users):
+		case u.holders.Known() && u.isKnownNotToHold(c.container) && !inits.contains(c.container) && !u.hasPossibleHolder(c, users):
 			c.allocated = gpu.Some(false)
 		}
 	}

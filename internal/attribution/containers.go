@@ -226,8 +226,8 @@ func (c *containers) intern(container *gpu.Container) *gpu.Container {
 	key := keyOf(container)
 	last := c.known[key]
 	if last == nil || !isDescribedAlike(last.container, container) {
-		kept := *container
-		return remember(c.known, key, &kept, c.read).container
+		stored := *container
+		return remember(c.known, key, &stored, c.read).container
 	}
 	last.read = c.read
 	return last.container

@@ -100,16 +100,16 @@ func (r *dynamicAllocations) lookUpClaims(ctx context.Context, list []podresourc
 	})
 	ctx, cancel := r.withWait(ctx)
 	defer cancel()
-	var wanted []kube.Claim
+	var claims []kube.Claim
 	for i := range list {
 		if d := list[i].Dynamic; d != nil && (r.gpus.isDriver(d.Driver) || len(r.cdiKeys(d)) > 0) {
-			wanted = append(wanted, claimOf(d))
+			claims = append(claims, claimOf(d))
 		}
 	}
-	asked := 0
-	for _, claim := range append(wanted, ofInit...) {
-		if asked < maxClaims && ctx.Err() == nil && r.claims.Wants(claim) {
-			asked++
+	requests := 0
+	for _, claim := range append(claims, ofInit...) {
+		if requests < maxClaims && ctx.Err() == nil && r.claims.Wants(claim) {
+			requests++
 			r.claims.Get(ctx, claim)
 		}
 	}
@@ -136,16 +136,16 @@ func (r *dynamicAllocations) ofInitContainers(list []podresources.Allocation, po
 	}
 	var all []podresources.Allocation
 	for _, pod := range pods {
-		for _, of := range pod.Init.Claims {
-			claim := kube.Claim{Namespace: pod.Namespace, Name: of.Claim}
-			for _, device := range r.claims.Devices(claim, pod.Requests(of.Container, of.Claim)) {
+		for _, initClaim := range pod.Init.Claims {
+			claim := kube.Claim{Namespace: pod.Namespace, Name: initClaim.Claim}
+			for _, device := range r.claims.Devices(claim, pod.Requests(initClaim.Container, initClaim.Claim)) {
 				d := &podresources.Dynamic{
-					ClaimNamespace: pod.Namespace, Claim: of.Claim, Driver: device.Driver, Pool: device.Pool, Device: device.Device,
+					ClaimNamespace: pod.Namespace, Claim: initClaim.Claim, Driver: device.Driver, Pool: device.Pool, Device: device.Device,
 				}
 				if !slices.ContainsFunc(list, func(a podresources.Allocation) bool {
 					return a.Dynamic != nil && a.Pod == pod.Name && claimedDeviceOf(a.Dynamic) == claimedDeviceOf(d) && r.holds(pod, a.Container, a.Dynamic)
 				}) {
-					all = append(all, podresources.Allocation{Namespace: pod.Namespace, Pod: pod.Name, Container: of.Container, Dynamic: d})
+					all = append(all, podresources.Allocation{Namespace: pod.Namespace, Pod: pod.Name, Container: initClaim.Container, Dynamic: d})
 				}
 			}
 		}

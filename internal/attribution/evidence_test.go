@@ -78,7 +78,7 @@ func TestReportedByEvidence(t *testing.T) {
 			}
 			all := newTotals()
 			now := time.Unix(1_700_000_000, 0)
-			use := u.use(&c, all.of("d", c.container), all.meter(&d, now, 0), cadence.Span{End: now, Observed: true})
+			use := u.use(&c, all.get("d", c.container), all.meter(&d, now, 0), cadence.Span{End: now, Observed: true})
 			assertNear(t, row.utilization, use.Utilization[gpu.TaskGeneral])
 			assertNear(t, row.power, use.Power)
 			assert.Equal(t, row.power.Known(), use.Energy.Known())

@@ -110,8 +110,8 @@ func (h *holders) doubt(allocated allocatedDevice) bool {
 }
 
 // doubtKept notes the devices that may be held for init containers as well, and returns which allocations are unknown; nil if none.
-func (h *holders) doubtKept(kept keptForInit) error {
-	if kept.count == 0 {
+func (h *holders) doubtKept(initGPUs keptForInit) error {
+	if initGPUs.count == 0 {
 		return nil
 	}
 	for i := range h.node.Devices {
@@ -120,7 +120,7 @@ func (h *holders) doubtKept(kept keptForInit) error {
 			h.complete[i] = false
 		}
 	}
-	return kept.err()
+	return initGPUs.err()
 }
 
 // finish sets HoldersKnown and HoldersComplete, and the holders of GPUs with partitions: those who hold their partitions.
@@ -150,8 +150,8 @@ func (h *holders) finish() {
 	}
 }
 
-func (h *holders) addProblem(what string, err error) {
-	h.node.Problems = append(h.node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: what, Err: err})
+func (h *holders) addProblem(subject string, err error) {
+	h.node.Problems = append(h.node.Problems, gpu.Problem{Kind: gpu.ProblemAllocations, What: subject, Err: err})
 }
 
 func isHeldBy(device *gpu.Device, container *gpu.Container) bool {

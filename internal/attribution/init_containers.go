@@ -25,22 +25,22 @@ func newInitContainers(pods []*kube.Pod) initContainers {
 	return all
 }
 
-func (all initContainers) has(c *gpu.Container) bool {
+func (all initContainers) contains(c *gpu.Container) bool {
 	_, ok := all[podContainerOf(c)]
 	return ok
 }
 
 // hasOf reports whether c is one of them, in the same pod as another container.
 func (all initContainers) hasOf(c, other *gpu.Container) bool {
-	return c.Namespace == other.Namespace && c.PodName == other.PodName && all.has(c)
+	return c.Namespace == other.Namespace && c.PodName == other.PodName && all.contains(c)
 }
 
 // initClaims returns the claims that such init containers have.
 func initClaims(pods []*kube.Pod) []kube.Claim {
 	var claims []kube.Claim
 	for _, pod := range pods {
-		for _, of := range pod.Init.Claims {
-			claims = append(claims, kube.Claim{Namespace: pod.Namespace, Name: of.Claim})
+		for _, initClaim := range pod.Init.Claims {
+			claims = append(claims, kube.Claim{Namespace: pod.Namespace, Name: initClaim.Claim})
 		}
 	}
 	return claims
@@ -53,16 +53,16 @@ type keptForInit struct {
 }
 
 func keptDevices(pods []*kube.Pod, vendor gpu.Vendor, gpus gpuNames) keptForInit {
-	var kept keptForInit
+	var initGPUs keptForInit
 	for _, pod := range pods {
 		for resource, count := range pod.Init.Kept {
-			if of := deviceid.VendorOf(resource); gpus.isResource(resource) && (of == vendor || of == "") {
-				kept.count += count
-				kept.pod = max(kept.pod, pod.Namespace+"/"+pod.Name)
+			if resourceVendor := deviceid.VendorOf(resource); gpus.isResource(resource) && (resourceVendor == vendor || resourceVendor == "") {
+				initGPUs.count += count
+				initGPUs.pod = max(initGPUs.pod, pod.Namespace+"/"+pod.Name)
 			}
 		}
 	}
-	return kept
+	return initGPUs
 }
 
 func (k keptForInit) err() error {

@@ -37,8 +37,8 @@ type placedProcesses struct {
 	unlisted bool
 }
 
-// placeProcesses sets Process.Container of each process of a node; to nil if containers are not wanted. before is the last read's running.
-func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before map[int64]cgroup.Ref) *placedProcesses {
+// placeProcesses sets Process.Container of each process of a node; to nil if enabled is false. before is the last read's running.
+func placeProcesses(node *gpu.Node, containers *containers, enabled bool, before map[int64]cgroup.Ref) *placedProcesses {
 	placed := &placedProcesses{
 		placements: make([]placement, len(node.Processes)),
 		users:      newUsers(containers.stale),
@@ -52,7 +52,7 @@ func placeProcesses(node *gpu.Node, containers *containers, wanted bool, before 
 		p.Container = nil
 		placed.placements[i] = unknown
 		switch {
-		case !wanted, p.Unread:
+		case !enabled, p.Unread:
 		case p.Cgroup != "":
 			refs[i], placed.placements[i] = cgroup.Parse(p.Cgroup), outside
 		case readable && p.Created.IsZero():

@@ -126,7 +126,7 @@ func (h *holders) holdForJobs(device *gpu.Device, jobs []string) {
 // slurmJob returns the job that holds a device: one of the users if it runs, with the pod that it runs in.
 func (c *containers) slurmJob(id string, users *users) *gpu.Container {
 	found := gpu.Container{SlurmJob: id}
-	job := c.jobs.of(found.Job())
+	job := c.jobs.get(found.Job())
 	if user := users.job(found.Job()); user != nil {
 		job.container = user
 		return user
@@ -141,7 +141,7 @@ func (c *containers) slurmJob(id string, users *users) *gpu.Container {
 // learnDetails notes what the mapping directory says of jobs.
 func (s *slurmJobs) learnDetails(details map[string]slurm.Job) {
 	for id, d := range details {
-		job := s.of(gpu.Job{Slurm: id})
+		job := s.get(gpu.Job{Slurm: id})
 		job.user, job.account, job.partition = cmp.Or(job.user, d.User), cmp.Or(job.account, d.Account), cmp.Or(job.partition, d.Partition)
 	}
 }

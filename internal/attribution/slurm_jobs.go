@@ -32,8 +32,8 @@ func (s *slurmJobs) begin(read uint64) {
 	maps.DeleteFunc(s.known, func(_ gpu.Job, j *slurmJob) bool { return j.read+keepContainers < read })
 }
 
-// of returns what is known of a job, which this read has.
-func (s *slurmJobs) of(job gpu.Job) *slurmJob {
+// get returns what is known of a job, which this read has.
+func (s *slurmJobs) get(job gpu.Job) *slurmJob {
 	found := s.known[job]
 	if found == nil {
 		found = &slurmJob{}
@@ -48,7 +48,7 @@ func (s *slurmJobs) learnUser(ref cgroup.Ref, p *gpu.Process) {
 	if (ref.SlurmJob == "" && ref.SlurmSLUID == "") || p.Owner == "" || p.UserID == gpu.Some(int64(0)) {
 		return
 	}
-	job := s.of(gpu.Job{Slurm: ref.SlurmJob, SLUID: ref.SlurmSLUID, BatchSystem: ref.BatchSystem, Batch: ref.BatchJob})
+	job := s.get(gpu.Job{Slurm: ref.SlurmJob, SLUID: ref.SlurmSLUID, BatchSystem: ref.BatchSystem, Batch: ref.BatchJob})
 	job.user = cmp.Or(job.user, p.Owner)
 }
 
@@ -57,6 +57,6 @@ func (s *slurmJobs) describe(c *gpu.Container) {
 	if c.SlurmJob == "" && c.SlurmSLUID == "" {
 		return
 	}
-	job := s.of(c.Job())
+	job := s.get(c.Job())
 	c.SlurmUser, c.SlurmAccount, c.SlurmPartition = job.user, job.account, job.partition
 }

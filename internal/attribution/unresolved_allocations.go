@@ -30,15 +30,15 @@ func (u *unresolvedAllocations) add(allocation *podresources.Allocation, ambiguo
 }
 
 func (u *unresolvedAllocations) err() error {
-	what := "is not one of the GPUs that were read"
+	problem := "is not one of the GPUs that were read"
 	if u.ambiguous {
-		what = "does not identify one of the GPUs"
+		problem = "does not identify one of the GPUs"
 	}
 	if u.dynamic {
-		what += "; for dynamic resource allocation, mount " +
+		problem += "; for dynamic resource allocation, mount " +
 			fmt.Sprint(cdi.DefaultDirs()) + " or grant list and watch on resourceslices"
 	}
-	return fmt.Errorf("attribution: %s %s (%d allocations in all)", u.first, what, u.count)
+	return fmt.Errorf("attribution: %s %s (%d allocations in all)", u.first, problem, u.count)
 }
 
 func describeAllocation(allocation *podresources.Allocation) string {

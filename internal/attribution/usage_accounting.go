@@ -31,7 +31,7 @@ func (a *accounting) containerUses(devices []deviceUsage, now time.Time) []gpu.C
 		meter := a.totals.meter(u.device, now, longest)
 		for j := range u.containers {
 			c := &u.containers[j]
-			uses = append(uses, u.use(c, a.totals.of(u.device.ID, c.container), meter, since))
+			uses = append(uses, u.use(c, a.totals.get(u.device.ID, c.container), meter, since))
 		}
 	}
 	a.totals.end()

@@ -116,9 +116,9 @@ func (u *deviceUsage) busy(c *containerUsage, use *gpu.ContainerUse) gpu.Opt[flo
 	}
 	tasks, processes := use.Utilization, c.own.processes
 	if c.inner.processes > 0 {
-		with := c.own
-		with.addAll(&c.inner)
-		tasks, processes = u.utilizationOf(&with), with.processes
+		whole := c.own
+		whole.addAll(&c.inner)
+		tasks, processes = u.utilizationOf(&whole), whole.processes
 	}
 	busiest, ok := tasks[gpu.TaskGeneral].Get()
 	if !ok {

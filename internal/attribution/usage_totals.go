@@ -28,7 +28,7 @@ type totalsKey struct {
 type energyMeter struct {
 	lastRead uint64
 	joules   float64
-	at       time.Time // of the last read that had the counter
+	readTime time.Time // of the last read that had the counter
 	since    time.Time // since when the driver counts, if that is known
 	epoch    uint64
 	known    bool             // this read has the counter
@@ -72,20 +72,20 @@ func (t *totals) meter(d *gpu.Device, now time.Time, longest time.Duration) *ene
 	if !ok {
 		return m
 	}
-	m.observed = now.Sub(m.at) <= longest
+	m.observed = now.Sub(m.readTime) <= longest
 	switch since := d.Energy.Since(); {
-	case m.at.IsZero(), m.epoch != d.Epoch:
+	case m.readTime.IsZero(), m.epoch != d.Epoch:
 	case since.Equal(m.since) && joules >= m.joules:
 		m.interval = gpu.Some(joules - m.joules)
-	case since.After(m.at):
+	case since.After(m.readTime):
 		m.interval, m.reset = gpu.Some(joules-d.Energy.Base()), since
 	}
-	m.joules, m.at, m.since, m.epoch = joules, now, d.Energy.Since(), d.Epoch
+	m.joules, m.readTime, m.since, m.epoch = joules, now, d.Energy.Since(), d.Epoch
 	return m
 }
 
-// of returns the totals of a container on a device.
-func (t *totals) of(device string, container *gpu.Container) *containerTotals {
+// get returns the totals of a container on a device.
+func (t *totals) get(device string, container *gpu.Container) *containerTotals {
 	key := totalsKey{device: device, container: keyOf(container)}
 	c := t.containers[key]
 	if c == nil {

@@ -33,7 +33,7 @@ func (s *Store) First() (logs plog.Logs, number uint64, ok bool) {
 func (s *Store) Accepted(ctx context.Context, number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.queue.has(number) {
+	if !s.queue.contains(number) {
 		return // it was dropped meanwhile
 	}
 	s.queue.remove()

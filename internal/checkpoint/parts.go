@@ -39,8 +39,8 @@ type parts struct {
 	restored map[string]map[string][]byte
 }
 
-// has reports whether there is room for a part.
-func (p *parts) has(key string, size int) bool {
+// fits reports whether there is room for a part.
+func (p *parts) fits(key string, size int) bool {
 	last, stored := p.sizes[key]
 	return size <= maxPart && (stored || len(p.sizes) < maxParts) && p.bytes-last+size <= maxPartsBytes
 }
@@ -89,7 +89,7 @@ func (s *Store) putPart(key string, data []byte) {
 	if !p.listable {
 		return
 	}
-	if data != nil && !p.has(key, len(data)) {
+	if data != nil && !p.fits(key, len(data)) {
 		data = nil
 		if !p.full {
 			p.full = true
@@ -122,7 +122,7 @@ func (s *Store) putPart(key string, data []byte) {
 func (s *Store) findPart(key string, value []byte) {
 	p := &s.parts
 	source, name, ok := strings.Cut(strings.TrimPrefix(key, partPrefix), "/")
-	if !ok || !p.has(key, len(value)) {
+	if !ok || !p.fits(key, len(value)) {
 		s.pending[key] = nil
 		return
 	}

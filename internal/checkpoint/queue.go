@@ -69,8 +69,10 @@ func (q *queue) remove() {
 	q.messages = q.messages[1:]
 }
 
-// has reports whether a message is the first.
-func (q *queue) has(number uint64) bool { return len(q.messages) > 0 && q.messages[0].number == number }
+// contains reports whether a message is the first.
+func (q *queue) contains(number uint64) bool {
+	return len(q.messages) > 0 && q.messages[0].number == number
+}
 
 // numbers is what is stored of the queue: the messages from First to Next exclusive may wait.
 type numbers struct {

@@ -118,7 +118,7 @@ func judge(allowed tolerance, row *Row) (Verdict, float64) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	within := allowed.at(max(math.Abs(low), math.Abs(high)))
+	within := allowed.allowance(max(math.Abs(low), math.Abs(high)))
 	if theirs < low-within || theirs > high+within {
 		return Differs, within
 	}

@@ -6,7 +6,7 @@ package compare
 import "github.com/otelgpu/gpureceiver/internal/gpu"
 
 // addProperties adds what identifies and describes a device. Serial numbers are left out: a comparison is to be shown to others.
-func addProperties(to map[string]value, d *gpu.Device) {
+func addProperties(values map[string]value, d *gpu.Device) {
 	for _, p := range []struct{ name, text string }{
 		{"model", d.Model},
 		{"PCI address", d.Info.PCIAddress},
@@ -18,16 +18,16 @@ func addProperties(to map[string]value, d *gpu.Device) {
 		{"memory partition", d.Info.MemoryPartition},
 	} {
 		if p.text != "" {
-			to[p.name] = value{order: len(to), value: p.text}
+			values[p.name] = value{order: len(values), value: p.text}
 		}
 	}
-	add(to, "index", "", exact, number(d.CurrentIndex))
-	add(to, "performance state", "", exact, number(d.PerformanceState))
-	add(to, "PCIe generation, highest", "", exact, number(d.PCIe.GenerationLimit))
-	add(to, "PCIe width, highest", "lanes", exact, number(d.PCIe.WidthLimit))
+	add(values, "index", "", exact, number(d.CurrentIndex))
+	add(values, "performance state", "", exact, number(d.PerformanceState))
+	add(values, "PCIe generation, highest", "", exact, number(d.PCIe.GenerationLimit))
+	add(values, "PCIe width, highest", "lanes", exact, number(d.PCIe.WidthLimit))
 	addLocal := func(name string, v gpu.Opt[bool]) {
 		if b, known := v.Get(); known {
-			to[name] = value{order: propertyOrder, value: b}
+			values[name] = value{order: propertyOrder, value: b}
 		}
 	}
 	addLocal("rows wait to be remapped", d.RemappedRows.Pending)
@@ -57,8 +57,8 @@ func total[T gpu.Number](c gpu.Counter[T]) gpu.Opt[float64] {
 }
 
 // add adds a reading that is known.
-func add(to map[string]value, name, unit string, t tolerance, v gpu.Opt[float64]) {
+func add(values map[string]value, name, unit string, t tolerance, v gpu.Opt[float64]) {
 	if n, known := v.Get(); known {
-		to[name] = value{order: propertyOrder, unit: unit, tolerance: t, value: n}
+		values[name] = value{order: propertyOrder, unit: unit, tolerance: t, value: n}
 	}
 }

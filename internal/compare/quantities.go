@@ -23,50 +23,50 @@ var (
 )
 
 // addQuantities adds the readings of a device, in the units of package gpu.
-func addQuantities(to map[string]value, d *gpu.Device) {
+func addQuantities(values map[string]value, d *gpu.Device) {
 	for i, v := range d.Utilization {
-		add(to, "utilization, "+tasks[i], "", fraction, v)
+		add(values, "utilization, "+tasks[i], "", fraction, v)
 	}
-	add(to, "utilization, memory controller", "", fraction, d.MemoryController)
-	addMemory(to, &d.Memory)
+	add(values, "utilization, memory controller", "", fraction, d.MemoryController)
+	addMemory(values, &d.Memory)
 	for i, v := range d.Temperature {
-		add(to, "temperature, "+sensors[i], "°C", celsius, v)
+		add(values, "temperature, "+sensors[i], "°C", celsius, v)
 		for limit, v := range d.TemperatureLimit[i] {
-			add(to, "temperature limit, "+sensors[i]+" "+limited[limit], "°C", limits, v)
+			add(values, "temperature limit, "+sensors[i]+" "+limited[limit], "°C", limits, v)
 		}
 	}
-	add(to, "power", "W", watts, d.Power.Draw)
-	add(to, "power, instantaneous", "W", watts, d.Power.Instant)
-	add(to, "power, module", "W", watts, d.Power.Module)
+	add(values, "power", "W", watts, d.Power.Draw)
+	add(values, "power, instantaneous", "W", watts, d.Power.Instant)
+	add(values, "power, module", "W", watts, d.Power.Module)
 	for i, v := range d.Power.Limit {
-		add(to, "power limit, "+limited[i], "W", wattsLimit, v)
+		add(values, "power limit, "+limited[i], "W", wattsLimit, v)
 	}
-	add(to, "energy", "J", joules, total(d.Energy))
+	add(values, "energy", "J", joules, total(d.Energy))
 	for i, c := range d.Clocks {
-		add(to, "clock, "+domains[i], "Hz", hertz, c.Speed)
-		add(to, "clock limit, "+domains[i], "Hz", hertzLimit, c.Limit)
+		add(values, "clock, "+domains[i], "Hz", hertz, c.Speed)
+		add(values, "clock limit, "+domains[i], "Hz", hertzLimit, c.Limit)
 	}
 	for i := range d.Throttle {
 		if active, known := d.Throttle[i].Active.Get(); known {
-			to["throttled, "+reasons[i]] = value{order: propertyOrder, value: active}
+			values["throttled, "+reasons[i]] = value{order: propertyOrder, value: active}
 		}
 	}
-	addSensors(to, d)
-	addBus(to, &d.PCIe)
-	addErrors(to, d)
+	addSensors(values, d)
+	addBus(values, &d.PCIe)
+	addErrors(values, d)
 }
 
-func addMemory(to map[string]value, m *gpu.Memory) {
-	add(to, "memory", "By", memory, number(m.Limit))
-	add(to, "memory, used", "By", usedMemory, number(m.Usage))
-	add(to, "memory, reserved", "By", usedMemory, number(m.Reserved))
-	add(to, "memory, visible to the CPU", "By", memory, number(m.VisibleLimit))
-	add(to, "memory, visible to the CPU and used", "By", usedMemory, number(m.VisibleUsage))
-	add(to, "memory, of the system", "By", memory, number(m.SystemLimit))
-	add(to, "memory, of the system and used", "By", usedMemory, number(m.SystemUsage))
+func addMemory(values map[string]value, m *gpu.Memory) {
+	add(values, "memory", "By", memory, number(m.Limit))
+	add(values, "memory, used", "By", usedMemory, number(m.Usage))
+	add(values, "memory, reserved", "By", usedMemory, number(m.Reserved))
+	add(values, "memory, visible to the CPU", "By", memory, number(m.VisibleLimit))
+	add(values, "memory, visible to the CPU and used", "By", usedMemory, number(m.VisibleUsage))
+	add(values, "memory, of the system", "By", memory, number(m.SystemLimit))
+	add(values, "memory, of the system and used", "By", usedMemory, number(m.SystemUsage))
 }
 
-func addErrors(to map[string]value, d *gpu.Device) {
+func addErrors(values map[string]value, d *gpu.Device) {
 	for _, e := range d.Errors {
 		name := "memory errors, " + errorTypes[e.Type]
 		if e.Block != "" {
@@ -75,25 +75,25 @@ func addErrors(to map[string]value, d *gpu.Device) {
 		if e.Lifetime {
 			name += ", lifetime"
 		}
-		add(to, name, "", countedMore, total(e.Count))
+		add(values, name, "", countedMore, total(e.Count))
 	}
-	add(to, "remapped rows, corrected", "", exact, total(d.RemappedRows.Corrected))
-	add(to, "remapped rows, uncorrected", "", exact, total(d.RemappedRows.Uncorrected))
-	add(to, "retired pages, corrected", "", exact, total(d.RetiredPages.Corrected))
-	add(to, "retired pages, uncorrected", "", exact, total(d.RetiredPages.Uncorrected))
-	add(to, "bad pages", "", exact, number(d.RetiredPages.Bad))
-	add(to, "bad pages, limit", "", exact, number(d.RetiredPages.BadLimit))
+	add(values, "remapped rows, corrected", "", exact, total(d.RemappedRows.Corrected))
+	add(values, "remapped rows, uncorrected", "", exact, total(d.RemappedRows.Uncorrected))
+	add(values, "retired pages, corrected", "", exact, total(d.RetiredPages.Corrected))
+	add(values, "retired pages, uncorrected", "", exact, total(d.RetiredPages.Uncorrected))
+	add(values, "bad pages", "", exact, number(d.RetiredPages.Bad))
+	add(values, "bad pages, limit", "", exact, number(d.RetiredPages.BadLimit))
 }
 
 // addProcesses adds the memory of each process on a device. Names of processes are left out.
-func addProcesses(to map[string]value, d *gpu.Device, processes []gpu.Process) {
+func addProcesses(values map[string]value, d *gpu.Device, processes []gpu.Process) {
 	if d.ProcessesUnread {
 		return
 	}
 	for i := range processes {
 		if p := &processes[i]; p.DeviceID == d.ID {
-			add(to, fmt.Sprintf("process %d, memory", p.PID), "By", usedMemory, number(p.Memory))
-			add(to, fmt.Sprintf("process %d, memory of the system", p.PID), "By", usedMemory, number(p.SystemMemory))
+			add(values, fmt.Sprintf("process %d, memory", p.PID), "By", usedMemory, number(p.Memory))
+			add(values, fmt.Sprintf("process %d, memory of the system", p.PID), "By", usedMemory, number(p.SystemMemory))
 		}
 	}
 }

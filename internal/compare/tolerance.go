@@ -6,7 +6,7 @@ package compare
 // tolerance is how far a tool's value may be outside of ours: the larger of a number in the quantity's unit and a fraction of the value.
 type tolerance struct{ absolute, relative float64 }
 
-func (t tolerance) at(value float64) float64 { return max(t.absolute, t.relative*value) }
+func (t tolerance) allowance(value float64) float64 { return max(t.absolute, t.relative*value) }
 
 // The tolerances. docs/troubleshoot/doctor.md has them. A constant value may differ by what a tool rounds away; a changing value by its
 // change in the moment between two reads, in addition to the difference of our two reads.

@@ -143,13 +143,13 @@ func checkValue(path string, value any, t reflect.Type) error {
 func checkList(path string, list []any, t reflect.Type) error {
 	var errs []error
 	for i, value := range list {
-		at := fmt.Sprintf("%s::%d", path, i)
+		key := fmt.Sprintf("%s::%d", path, i)
 		switch section := value.(type) {
 		case nil: // Check misses what must be there
 		case map[string]any:
-			errs = append(errs, checkSection(at+"::", section, t))
+			errs = append(errs, checkSection(key+"::", section, t))
 		default:
-			errs = append(errs, fmt.Errorf("%s: must be a section of settings, got %s", at, quoted(value)))
+			errs = append(errs, fmt.Errorf("%s: must be a section of settings, got %s", key, quoted(value)))
 		}
 	}
 	return errors.Join(errs...)

@@ -57,10 +57,10 @@ type EnergyUnit struct {
 	joules float64 // 0: not found
 
 	counts, watts float64 // at the last read
-	at            time.Time
+	lastRead      time.Time
 	// What was seen since the counter was first read.
 	counted, drawn float64
-	seen           time.Duration
+	duration       time.Duration
 }
 
 // Known returns the unit in joules; false if it is not known yet.
@@ -82,18 +82,18 @@ func (u *EnergyUnit) Read(d *gpu.Device, counts, wrapsAt, maxPower float64, now 
 		u.Forget()
 		return 0, false
 	}
-	elapsed := now.Sub(u.at)
+	elapsed := now.Sub(u.lastRead)
 	// A counter in the finest unit may have wrapped unseen.
 	missed := counts < wrapsAt && maxPower*elapsed.Seconds() > wrapsAt*EnergyUnitFine
-	if u.at.IsZero() || elapsed < 0 || counts < u.counts || missed {
+	if u.lastRead.IsZero() || elapsed < 0 || counts < u.counts || missed {
 		u.Forget()
 	} else {
-		u.seen += elapsed
+		u.duration += elapsed
 		u.counted += counts - u.counts
 		u.drawn += (watts + u.watts) / 2 * elapsed.Seconds()
 	}
-	u.counts, u.watts, u.at = counts, watts, now
-	if u.seen < minUnitTime || u.counted < minUnitCounts {
+	u.counts, u.watts, u.lastRead = counts, watts, now
+	if u.duration < minUnitTime || u.counted < minUnitCounts {
 		return 0, false
 	}
 	for _, joules := range [...]float64{EnergyUnitFine, energyUnitMilli, energyUnitCoarse} {

@@ -16,10 +16,10 @@ import (
 // of its count divided by the increase of the checks. The counts have 32 bits and wrap, or 64 bits (SMU 15.0.8). The zero Residency has no
 // reading.
 type Residency struct {
-	since time.Time // when counting started
-	last  Looks
-	at    time.Time // of the last read
-	spent []float64 // s, by limiter
+	since    time.Time // when counting started
+	last     Looks
+	lastRead time.Time
+	spent    []float64 // s, by limiter
 }
 
 // Looks is what the firmware has counted.
@@ -39,8 +39,8 @@ type Limiter struct {
 // counting.
 func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	limiters := make([]Limiter, len(looks.Limiters))
-	last, elapsed := r.last, now.Sub(r.at)
-	r.last, r.at = Looks{looks.Clock, looks.Total, slices.Clone(looks.Limiters)}, now
+	last, elapsed := r.last, now.Sub(r.lastRead)
+	r.last, r.lastRead = Looks{looks.Clock, looks.Total, slices.Clone(looks.Limiters)}, now
 	if clock, ok := looks.Clock.Get(); ok {
 		before, _ := last.Clock.Get()
 		elapsed = clock - before
@@ -52,8 +52,8 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 	}
 	for i, count := range looks.Limiters {
 		n, ok := count.Get()
-		before, had := last.Limiters[i].Get()
-		if !ok || !had {
+		before, known := last.Limiters[i].Get()
+		if !ok || !known {
 			continue
 		}
 		found, _ := rise(n, before)
@@ -71,8 +71,8 @@ func (r *Residency) Read(looks Looks, now time.Time) []Limiter {
 func within(now, before []gpu.Opt[uint64], total uint64) bool {
 	for i, count := range now {
 		n, ok := count.Get()
-		b, had := before[i].Get()
-		if !ok || !had {
+		b, known := before[i].Get()
+		if !ok || !known {
 			continue
 		}
 		if found, grown := rise(n, b); !grown || found > total+1 {

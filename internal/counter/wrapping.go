@@ -59,8 +59,8 @@ func (c *Wrapping) Read(value, wrapsAt, maxRate float64, now time.Time) gpu.Coun
 }
 
 // begin starts to count again at a read.
-func (c *Wrapping) begin(at Reading, check Check) {
-	*c = Wrapping{check: check, since: at.At, base: at.Value}
+func (c *Wrapping) begin(reading Reading, check Check) {
+	*c = Wrapping{check: check, since: reading.At, base: reading.Value}
 }
 
 func (c *Wrapping) total(value float64) gpu.Counter[float64] {

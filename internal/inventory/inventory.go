@@ -136,11 +136,11 @@ func (v *Inventory[S]) Complete(devices []gpu.Device) {
 	}
 	for i := range devices {
 		d := &devices[i]
-		at := slices.IndexFunc(k.Devices, func(o gpu.Device) bool { return o.ID == d.ID && o.Partition == d.Partition })
-		if at < 0 {
+		index := slices.IndexFunc(k.Devices, func(o gpu.Device) bool { return o.ID == d.ID && o.Partition == d.Partition })
+		if index < 0 {
 			continue
 		}
-		known := &k.Devices[at]
+		known := &k.Devices[index]
 		d.Model = cmp.Or(d.Model, known.Model)
 		d.Info.Serial = cmp.Or(d.Info.Serial, known.Info.Serial)
 		d.Info.DriverVersion = cmp.Or(d.Info.DriverVersion, known.Info.DriverVersion)

@@ -17,8 +17,8 @@ type getter[T any] interface {
 }
 
 // getOnce requests an object, once. retryAfter is how long the API server asks to be left alone; zero if it does not.
-func getOnce[T any](ctx context.Context, from getter[T], name string) (object T, retryAfter time.Duration, err error) {
-	object, err = from.Get(withRetryAfter(ctx, &retryAfter), name, metav1.GetOptions{})
+func getOnce[T any](ctx context.Context, source getter[T], name string) (object T, retryAfter time.Duration, err error) {
+	object, err = source.Get(withRetryAfter(ctx, &retryAfter), name, metav1.GetOptions{})
 	return object, retryAfter, err
 }
 

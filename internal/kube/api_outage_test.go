@@ -148,7 +148,7 @@ func TestViewServerGoesAway(t *testing.T) {
 
 // A watch that is not granted remains a problem although the list is granted.
 func TestInformerAnswered(t *testing.T) {
-	i := &Informer{what: "pods", now: time.Now}
+	i := &Informer{subject: "pods", now: time.Now}
 	i.answered(true, 0, errors.New("no route"))
 	require.ErrorContains(t, i.Err(), "no route")
 	i.answered(false, http.StatusOK, nil)
@@ -188,7 +188,7 @@ func TestNoAnswer(t *testing.T) {
 			}
 			return watched(r, 2*longestWait)
 		})}, longestWait)
-		i := &Informer{what: "pods", now: time.Now}
+		i := &Informer{subject: "pods", now: time.Now}
 		get := func() (string, error) {
 			request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/?watch=1", http.NoBody)
 			require.NoError(t, err)

@@ -103,10 +103,10 @@ func (g *givenDevice) holds(requests []string) bool {
 	return !g.admin && (len(requests) == 0 || slices.Contains(requests, g.request))
 }
 
-// Keep forgets the claims that are not kept.
-func (c *Claims) Keep(kept func(Claim) bool) {
-	maps.DeleteFunc(c.known, func(claim Claim, _ []givenDevice) bool { return !kept(claim) })
-	if c.failure != nil && !kept(c.failed) {
+// Keep forgets the claims for which retain returns false.
+func (c *Claims) Keep(retain func(Claim) bool) {
+	maps.DeleteFunc(c.known, func(claim Claim, _ []givenDevice) bool { return !retain(claim) })
+	if c.failure != nil && !retain(c.failed) {
 		c.failure = nil
 	}
 }

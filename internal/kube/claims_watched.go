@@ -88,19 +88,19 @@ func (c *WatchedClaims) Get(claim Claim) *RequestedClaim {
 
 // requestedClaim returns what is kept of a claim: the requests for wanted classes.
 func requestedClaim(claim *unstructured.Unstructured, wants func(class string) bool) *RequestedClaim {
-	kept := &RequestedClaim{ObjectMeta: metav1.ObjectMeta{
+	stored := &RequestedClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: claim.GetNamespace(), Name: claim.GetName(), UID: claim.GetUID(), ResourceVersion: claim.GetResourceVersion(),
 	}}
 	users, _, _ := unstructured.NestedSlice(claim.Object, "status", "reservedFor")
-	kept.Users = len(users)
-	given := make(map[string]int64) // by request, or by request/alternative
-	_, kept.Allocated, _ = unstructured.NestedMap(claim.Object, "status", "allocation")
+	stored.Users = len(users)
+	counts := make(map[string]int64) // by request, or by request/alternative
+	_, stored.Allocated, _ = unstructured.NestedMap(claim.Object, "status", "allocation")
 	results, _, _ := unstructured.NestedSlice(claim.Object, "status", "allocation", "devices", "results")
 	for _, object := range results {
 		result, _ := object.(map[string]any)
 		if admin, _ := result["adminAccess"].(bool); !admin {
 			request, _ := result["request"].(string)
-			given[request]++
+			counts[request]++
 		}
 	}
 	requests, _, _ := unstructured.NestedSlice(claim.Object, "spec", "devices", "requests")
@@ -109,19 +109,19 @@ func requestedClaim(claim *unstructured.Unstructured, wants func(class string) b
 		name, _ := request["name"].(string)
 		found := DeviceRequest{Name: name}
 		if alternatives, ok := request["firstAvailable"].([]any); ok {
-			found.choose(alternatives, given, kept.Allocated, wants)
+			found.choose(alternatives, counts, stored.Allocated, wants)
 		} else {
-			found.exactly(request, given[name], kept.Allocated)
+			found.exactly(request, counts[name], stored.Allocated)
 		}
 		if found.Class != "" && wants(found.Class) {
-			kept.Requests = append(kept.Requests, found)
+			stored.Requests = append(stored.Requests, found)
 		}
 	}
-	return kept
+	return stored
 }
 
 // exactly sets what a request without alternatives is for: under exactly in v1 and v1beta2, beside its name in v1beta1.
-func (r *DeviceRequest) exactly(request map[string]any, given int64, allocated bool) {
+func (r *DeviceRequest) exactly(request map[string]any, count int64, allocated bool) {
 	if exactly, ok := request["exactly"].(map[string]any); ok {
 		request = exactly
 	}
@@ -131,19 +131,19 @@ func (r *DeviceRequest) exactly(request map[string]any, given int64, allocated b
 	r.Class, _ = request["deviceClassName"].(string)
 	r.Count = exactCount(request)
 	if allocated {
-		r.Count = gpu.Some(given)
+		r.Count = gpu.Some(count)
 	}
 }
 
 // choose sets the alternative that was taken, or the first that may be.
-func (r *DeviceRequest) choose(alternatives []any, given map[string]int64, allocated bool, wants func(class string) bool) {
+func (r *DeviceRequest) choose(alternatives []any, counts map[string]int64, allocated bool, wants func(class string) bool) {
 	for _, object := range alternatives {
 		alternative, _ := object.(map[string]any)
 		name, _ := alternative["name"].(string)
 		class, _ := alternative["deviceClassName"].(string)
-		count, taken := given[r.Name+"/"+name]
+		count, ok := counts[r.Name+"/"+name]
 		switch {
-		case taken:
+		case ok:
 			r.Class, r.Count = class, gpu.Some(count)
 			return
 		case !allocated && r.Class == "" && wants(class):

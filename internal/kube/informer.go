@@ -25,7 +25,7 @@ const failureKeep = 90*time.Second + longestWait
 // Informer has the objects of one kind as they were last known, and why they could not be read lately.
 type Informer struct {
 	cache.SharedIndexInformer
-	what      string // "pods of node n1"
+	subject   string // "pods of node n1"
 	transform cache.TransformFunc
 	now       func() time.Time
 
@@ -35,19 +35,19 @@ type Informer struct {
 }
 
 // NewInformer returns an Informer that does not watch yet. It keeps what transform returns for an object, which must have metadata with
-// at least name, namespace and UID. what names the objects in messages.
-func NewInformer(informer cache.SharedIndexInformer, what string, transform cache.TransformFunc) (*Informer, error) {
-	i := &Informer{SharedIndexInformer: informer, what: what, transform: transform, now: time.Now}
+// at least name, namespace and UID. subject names the objects in messages.
+func NewInformer(informer cache.SharedIndexInformer, subject string, transform cache.TransformFunc) (*Informer, error) {
+	i := &Informer{SharedIndexInformer: informer, subject: subject, transform: transform, now: time.Now}
 	if err := errors.Join(
 		informer.SetTransform(func(object any) (any, error) {
-			if kept, ok := transformed(object); ok {
-				return kept, nil
+			if stored, ok := transformed(object); ok {
+				return stored, nil
 			}
 			return transform(object)
 		}),
 		informer.SetWatchErrorHandlerWithContext(i.watchFailed),
 	); err != nil {
-		return nil, fmt.Errorf("kube: watch %s: %w", what, err)
+		return nil, fmt.Errorf("kube: watch %s: %w", subject, err)
 	}
 	return i, nil
 }
@@ -99,5 +99,5 @@ func (i *Informer) Err() error {
 	case errors.As(i.failure, new(*tls.CertificateVerificationError)):
 		hint = "check the certificate authority, which is read when the collector starts"
 	}
-	return &gpu.Failure{Reason: ReasonOf(i.failure), Err: fmt.Errorf("kube: watch %s: %w; %s", i.what, i.failure, hint)}
+	return &gpu.Failure{Reason: ReasonOf(i.failure), Err: fmt.Errorf("kube: watch %s: %w; %s", i.subject, i.failure, hint)}
 }

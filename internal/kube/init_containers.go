@@ -34,15 +34,15 @@ func initDevices(pod *corev1.Pod) *InitDevices {
 			eachDevice(c, func(resource string, count int64) { running[resource] += count })
 			continue
 		}
-		has := slices.ContainsFunc(devices.Claims, func(claim InitClaim) bool { return claim.Container == c.Name })
+		usesDevices := slices.ContainsFunc(devices.Claims, func(claim InitClaim) bool { return claim.Container == c.Name })
 		eachDevice(c, func(resource string, count int64) {
 			if isDynamic(pod, resource) {
 				return
 			}
-			has = true
+			usesDevices = true
 			most[resource] = max(most[resource], running[resource]+count)
 		})
-		if has {
+		if usesDevices {
 			devices.Containers = append(devices.Containers, c.Name)
 		}
 	}
@@ -53,11 +53,11 @@ func initDevices(pod *corev1.Pod) *InitDevices {
 		eachDevice(&spec.Containers[i], func(resource string, count int64) { running[resource] += count })
 	}
 	for resource, count := range most {
-		if kept := count - running[resource]; kept > 0 {
+		if reserved := count - running[resource]; reserved > 0 {
 			if devices.Kept == nil {
 				devices.Kept = make(map[string]int64)
 			}
-			devices.Kept[resource] = kept
+			devices.Kept[resource] = reserved
 		}
 	}
 	return devices

@@ -68,7 +68,7 @@ func (a *askedOwners) lookUp(ctx context.Context, kind *askedKind) {
 		kind.mapping = mapping
 		kind.succeeded()
 	case errors.Is(err, errNotServed):
-		kind.gone(a.now())
+		kind.notFound(a.now())
 	default:
 		kind.failed(a.now(), 0, fmt.Errorf("kube: look up the kind %s: %w%s", kind.resource, err, ownersUnknown))
 	}

@@ -28,15 +28,15 @@ func owners(references []metav1.OwnerReference) []metav1.OwnerReference {
 	if len(references) == 0 {
 		return nil
 	}
-	kept := make([]metav1.OwnerReference, 0, len(references))
+	result := make([]metav1.OwnerReference, 0, len(references))
 	for i := range references {
 		if r := &references[i]; isOwner(r) {
-			kept = append(kept, metav1.OwnerReference{
+			result = append(result, metav1.OwnerReference{
 				APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller,
 			})
 		}
 	}
-	return kept
+	return result
 }
 
 // controller returns the owner that manages an object, or its first owner if none is marked as the controller; nil without owners.

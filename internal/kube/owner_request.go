@@ -47,8 +47,8 @@ func (a *attempt) wants(now time.Time) bool {
 // succeeded notes that it is known.
 func (a *attempt) succeeded() { *a = attempt{used: a.used, answered: true} }
 
-// gone notes that the API server does not have it.
-func (a *attempt) gone(now time.Time) { *a = attempt{used: a.used, due: now.Add(goneDelay)} }
+// notFound notes that the API server does not have it.
+func (a *attempt) notFound(now time.Time) { *a = attempt{used: a.used, due: now.Add(goneDelay)} }
 
 // failed notes why a request failed. The next one is due when both the back-off and the API server allow it.
 func (a *attempt) failed(now time.Time, retryAfter time.Duration, err error) {

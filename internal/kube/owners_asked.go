@@ -146,14 +146,14 @@ func (a *askedOwners) ownersOf(namespace string, reference *metav1.OwnerReferenc
 }
 
 // need queues a request for something that is needed now, if it is unknown or due again.
-func (a *askedOwners) need(what *attempt, request func(context.Context)) {
-	what.used = a.now()
-	if !what.wants(what.used) {
+func (a *askedOwners) need(target *attempt, request func(context.Context)) {
+	target.used = a.now()
+	if !target.wants(target.used) {
 		return
 	}
 	select {
 	case a.queue <- request:
-		what.requested = true
+		target.requested = true
 	default: // the queue is full: at a later read
 	}
 }
@@ -183,7 +183,7 @@ func (a *askedOwners) request(ctx context.Context, kind *askedKind, key ownerKey
 	case err == nil && object.UID == key.uid:
 		owner.found(object.OwnerReferences)
 	case err == nil, apierrors.IsNotFound(err) && !notServed(err):
-		owner.gone(a.now())
+		owner.notFound(a.now())
 	default:
 		if notServed(err) && kind.mapping == mapping {
 			kind.lost()
@@ -197,9 +197,9 @@ func (a *askedOwners) get(ctx context.Context, resource schema.GroupVersionResou
 ) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	var from metadata.ResourceInterface = a.client.Resource(resource)
+	var source metadata.ResourceInterface = a.client.Resource(resource)
 	if key.namespace != "" {
-		from = a.client.Resource(resource).Namespace(key.namespace)
+		source = a.client.Resource(resource).Namespace(key.namespace)
 	}
-	return getOnce(ctx, from, key.name)
+	return getOnce(ctx, source, key.name)
 }

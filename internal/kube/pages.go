@@ -107,13 +107,13 @@ func pages(
 // addPage adds the transformed objects of a page to a list.
 func addPage(whole *metainternalversion.List, page runtime.Object, transform cache.TransformFunc) error {
 	return meta.EachListItem(page, func(object runtime.Object) error {
-		kept, err := transform(object)
+		result, err := transform(object)
 		if err != nil {
 			return err
 		}
-		item, ok := kept.(metav1.Object)
+		item, ok := result.(metav1.Object)
 		if !ok {
-			return fmt.Errorf("%T was transformed to %T, which has no metadata", object, kept)
+			return fmt.Errorf("%T was transformed to %T, which has no metadata", object, result)
 		}
 		whole.Items = append(whole.Items, &listed{item})
 		return nil

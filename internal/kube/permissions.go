@@ -24,28 +24,28 @@ type Permission struct {
 
 // String is the permission as messages name it: "list pods in namespace gpu-operator".
 func (r Permission) String() string {
-	what := r.Resource
+	target := r.Resource
 	if r.Group != "" {
-		what += "." + r.Group
+		target += "." + r.Group
 	}
 	if r.Subresource != "" {
-		what += "/" + r.Subresource
+		target += "/" + r.Subresource
 	}
 	if r.Name != "" {
-		what += " " + r.Name
+		target += " " + r.Name
 	}
 	if r.Namespace != "" {
-		what += " in namespace " + r.Namespace
+		target += " in namespace " + r.Namespace
 	}
-	return r.Verb + " " + what
+	return r.Verb + " " + target
 }
 
 // PermissionsTo returns a permission for each verb.
-func PermissionsTo(of Permission, verbs ...string) []Permission {
+func PermissionsTo(permission Permission, verbs ...string) []Permission {
 	permissions := make([]Permission, 0, len(verbs))
 	for _, verb := range verbs {
-		of.Verb = verb
-		permissions = append(permissions, of)
+		permission.Verb = verb
+		permissions = append(permissions, permission)
 	}
 	return permissions
 }

@@ -100,21 +100,21 @@ func staticUID(pod *corev1.Pod) string {
 }
 
 func attributes(pod *corev1.Pod, labels, annotations []string) map[string]string {
-	kept := make(map[string]string)
+	values := make(map[string]string)
 	for _, key := range labels {
 		if value, ok := pod.Labels[key]; ok {
-			kept["k8s.pod.label."+key] = gpu.BoundedText(value, maxValue)
+			values["k8s.pod.label."+key] = gpu.BoundedText(value, maxValue)
 		}
 	}
 	for _, key := range annotations {
 		if value, ok := pod.Annotations[key]; ok {
-			kept["k8s.pod.annotation."+key] = gpu.BoundedText(value, maxValue)
+			values["k8s.pod.annotation."+key] = gpu.BoundedText(value, maxValue)
 		}
 	}
-	if len(kept) == 0 {
+	if len(values) == 0 {
 		return nil
 	}
-	return kept
+	return values
 }
 
 // maxValue bounds the value of an annotation, in bytes. All annotations of a pod may have 256 KiB, and are sent with each of its

@@ -32,11 +32,11 @@ type SpecContainer struct {
 }
 
 // podMetadata returns nil if a pod does not have any of the wanted labels and annotations, or more than any scheduler writes.
-func podMetadata(pod *corev1.Pod, wanted func(key string) bool) *PodMetadata {
-	if wanted == nil {
+func podMetadata(pod *corev1.Pod, match func(key string) bool) *PodMetadata {
+	if match == nil {
 		return nil
 	}
-	m := &PodMetadata{Labels: selected(pod.Labels, wanted), Annotations: selected(pod.Annotations, wanted)}
+	m := &PodMetadata{Labels: selected(pod.Labels, match), Annotations: selected(pod.Annotations, match)}
 	if n := len(m.Labels) + len(m.Annotations); n == 0 || n > maxMetadata {
 		return nil
 	}
@@ -49,29 +49,29 @@ func podMetadata(pod *corev1.Pod, wanted func(key string) bool) *PodMetadata {
 	return m
 }
 
-func selected(all map[string]string, wanted func(key string) bool) map[string]string {
-	var kept map[string]string
+func selected(all map[string]string, match func(key string) bool) map[string]string {
+	var values map[string]string
 	for key, value := range all {
-		if !wanted(key) || len(value) > maxMetadataValue {
+		if !match(key) || len(value) > maxMetadataValue {
 			continue
 		}
-		if kept == nil {
-			kept = make(map[string]string)
+		if values == nil {
+			values = make(map[string]string)
 		}
-		kept[strings.Clone(key)] = strings.Clone(value)
+		values[strings.Clone(key)] = strings.Clone(value)
 	}
-	return kept
+	return values
 }
 
 func specContainer(c *corev1.Container, init bool) SpecContainer {
-	kept := SpecContainer{Name: gpu.BoundedText(c.Name, maxName), Init: init}
+	spec := SpecContainer{Name: gpu.BoundedText(c.Name, maxName), Init: init}
 	eachDevice(c, func(resource string, count int64) {
-		if kept.Devices == nil {
-			kept.Devices = make(map[string]int64)
+		if spec.Devices == nil {
+			spec.Devices = make(map[string]int64)
 		}
-		kept.Devices[resource] = count
+		spec.Devices[resource] = count
 	})
-	return kept
+	return spec
 }
 
 func indexMetadata(object any) ([]string, error) {

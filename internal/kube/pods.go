@@ -46,12 +46,12 @@ func NewPods(client kubernetes.Interface, options PodsOptions) (*Pods, error) {
 		}
 	}
 	indexers := cache.Indexers{uidIndex: indexUIDs, containerIndex: indexContainers, initIndex: indexInit, metadataIndex: indexMetadata}
-	what := "pods"
+	subject := "pods"
 	if options.Node != "" {
-		what += " of node " + options.Node
+		subject += " of node " + options.Node
 	}
 	informer, err := NewInformer(
-		Paged(client.CoreV1().Pods(metav1.NamespaceAll), &corev1.Pod{}, indexers, tweak), what,
+		Paged(client.CoreV1().Pods(metav1.NamespaceAll), &corev1.Pod{}, indexers, tweak), subject,
 		func(object any) (any, error) {
 			if pod, ok := object.(*corev1.Pod); ok {
 				return storePod(pod, &options), nil

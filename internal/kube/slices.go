@@ -24,7 +24,7 @@ type Slices struct {
 
 	client dynamic.Interface
 	node   string
-	wanted chan struct{}
+	demand chan struct{}
 	want   sync.Once
 }
 
@@ -40,19 +40,19 @@ type storedSlice struct {
 
 // NewSlices returns Slices of a node. They need list and watch on resourceslices, and make no request before Want is called.
 func NewSlices(clients *Clients, node string) *Slices {
-	s := &Slices{client: clients.Dynamic, node: node, wanted: make(chan struct{})}
+	s := &Slices{client: clients.Dynamic, node: node, demand: make(chan struct{})}
 	s.servedKind = newServed(clients, schema.GroupResource{Group: resourceAPI, Resource: "resourceslices"}, "", s.informerOf)
 	return s
 }
 
 // Want starts to read the slices.
-func (s *Slices) Want() { s.want.Do(func() { close(s.wanted) }) }
+func (s *Slices) Want() { s.want.Do(func() { close(s.demand) }) }
 
 // Run watches, from when Want was called until the context ends.
 func (s *Slices) Run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-s.wanted:
+	case <-s.demand:
 		s.servedKind.Run(ctx)
 	}
 }
@@ -131,7 +131,7 @@ func deviceAttributes(device map[string]any, driver string) map[string]string {
 		basic, _ := device["basic"].(map[string]any)
 		attributes, _ = basic["attributes"].(map[string]any)
 	}
-	kept := make(map[string]string, len(attributes))
+	values := make(map[string]string, len(attributes))
 	for name, object := range attributes {
 		typed, _ := object.(map[string]any)
 		var value string
@@ -144,8 +144,8 @@ func deviceAttributes(device map[string]any, driver string) map[string]string {
 			}
 		}
 		if value != "" && len(value) <= maxAttribute {
-			kept[strings.TrimPrefix(name, driver+"/")] = value
+			values[strings.TrimPrefix(name, driver+"/")] = value
 		}
 	}
-	return kept
+	return values
 }

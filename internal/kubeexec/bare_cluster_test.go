@@ -149,7 +149,7 @@ func bare(maxConcurrent, nodes int) (*cluster, *counting, *sunk, map[string]*pla
 }
 
 func planOf(c *cluster, name, instance string) *plan {
-	return &plan{jobs: []job{{target: &c.targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: name, Name: driverContainer, ID: instance}}}}
+	return &plan{jobs: []job{{target: &c.targets[0], container: exec.Container{Namespace: defaultNamespace, Pod: name, Name: driverContainer, ID: instance}}}}
 }
 
 // withoutPod is the plan of a node with GPUs and without a driver pod.

@@ -31,7 +31,7 @@ func BenchmarkNodeRead(b *testing.B) {
 		m.Table[100+pid] = strings.Replace(inPrivate, "1111", fmt.Sprintf("%04d", pid), 1)
 	}
 	p := planOf(c, "n1", "first")
-	p.jobs[0].in.HostPID = true
+	p.jobs[0].container.HostPID = true
 	c.executor = &direct{boxes: map[string]exectest.Box{"n1": m.Box()}}
 	n := newNode(c, "n1", p)
 	n.readers[p.jobs[0].reader()] = newReader(c, p.jobs[0].target, attribution.NewRemote(nil, interval))

@@ -27,9 +27,9 @@ type cluster struct {
 	want     gpu.Group
 	now      func() time.Time
 	sink     Sink
-	gone     func(ctx context.Context, cluster, node string, byAnother bool)
+	nodeGone func(ctx context.Context, cluster, node string, byAnother bool)
 	problems func(cluster string, problems []gpu.Problem)
-	report   func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
+	report   func(ctx context.Context, cluster string, now time.Time, failure *gpu.Failure)
 
 	executor exec.Executor
 	targets  []TargetConfig
@@ -58,7 +58,7 @@ type cluster struct {
 func newBareCluster(name string, config *Config, options *Options) *cluster {
 	return &cluster{
 		name: name, interval: options.Interval, timeout: options.Timeout, want: options.Want, now: time.Now,
-		sink: options.Sink, gone: options.Gone, problems: options.Problems, report: options.State,
+		sink: options.Sink, nodeGone: options.Gone, problems: options.Problems, report: options.State,
 		targets: config.targets(), selected: config.NodeSelector != "",
 		tokens: make(chan struct{}, config.MaxConcurrent), dirty: make(chan struct{}, 1), ending: make(chan struct{}), running: make(map[string]*node),
 		toolless: make(map[instance]bool),
@@ -108,8 +108,8 @@ func (c *cluster) leave() { <-c.tokens }
 
 // pauseIfAsked stops all reads of the cluster for the time that the API server asks for.
 func (c *cluster) pauseIfAsked(err error) {
-	wait, asked := exec.Throttled(err)
-	if !asked {
+	wait, throttled := exec.Throttled(err)
+	if !throttled {
 		return
 	}
 	c.throttled.Add(1)
@@ -122,16 +122,16 @@ func (c *cluster) pauseIfAsked(err error) {
 }
 
 // noteTool notes whether the tool was found in a container. If the node has another pod, that pod is then used.
-func (c *cluster) noteTool(of instance, missing bool) {
+func (c *cluster) noteTool(key instance, missing bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.toolless[of] == missing {
+	if c.toolless[key] == missing {
 		return
 	}
 	if missing {
-		c.toolless[of] = true
+		c.toolless[key] = true
 	} else {
-		delete(c.toolless, of)
+		delete(c.toolless, key)
 	}
 	c.changed()
 }

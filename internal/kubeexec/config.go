@@ -103,12 +103,12 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet(leaderElectionKey) {
 		c.LeaderElection = &LeaderElectionConfig{}
 	}
-	given := c.LeaderElection
+	initial := c.LeaderElection
 	if err := conf.Unmarshal(c); err != nil {
 		return err
 	}
 	if c.LeaderElection == nil {
-		c.LeaderElection = given // confmap sets nil for a key without a value
+		c.LeaderElection = initial // confmap sets nil for a key without a value
 	}
 	return nil
 }

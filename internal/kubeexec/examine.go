@@ -104,7 +104,7 @@ func (c *cluster) readOnce(ctx context.Context, name string, p *plan) []NodeRead
 	for i := range p.jobs {
 		j := &p.jobs[i]
 		bounded, cancel := context.WithTimeout(ctx, c.timeout)
-		read, err := n.reader(j).read(bounded, j.in, n.host(p))
+		read, err := n.reader(j).read(bounded, j.container, n.host(p))
 		cancel()
 		reads = append(reads, NodeRead{Host: n.host(p), Tool: j.target.Tool, Node: read, Err: err})
 	}

@@ -141,7 +141,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	start := c.now()
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	read, err := n.reader(j).read(bounded, j.in, n.host(p))
+	read, err := n.reader(j).read(bounded, j.container, n.host(p))
 	if ctx.Err() != nil {
 		return // an interrupted read says nothing
 	}
@@ -153,7 +153,7 @@ func (n *node) read(ctx context.Context, p *plan, j *job) {
 	if errors.As(err, new(*fault)) {
 		delete(n.readers, j.reader()) // its state may be inconsistent
 	}
-	c.noteTool(instance{j.target.Tool, j.in.ID}, lacksTool(read, err))
+	c.noteTool(instance{j.target.Tool, j.container.ID}, lacksTool(read, err))
 	n.note(j.vendor(), start, read, err)
 	n.errs[j.vendor()] = err
 	c.sink(ctx, c.name, read, err)
@@ -197,7 +197,7 @@ func (n *node) allStats() []NodeStats {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var all []NodeStats
-	of := func(vendor gpu.Vendor, unreadable string) {
+	add := func(vendor gpu.Vendor, unreadable string) {
 		s := NodeStats{Node: n.name, Vendor: vendor}
 		if before := n.stats[vendor]; before != nil {
 			s = *before
@@ -206,10 +206,10 @@ func (n *node) allStats() []NodeStats {
 		all = append(all, s)
 	}
 	for i := range n.plan.jobs {
-		of(n.plan.jobs[i].vendor(), "")
+		add(n.plan.jobs[i].vendor(), "")
 	}
 	for i := range n.plan.unread {
-		of(n.plan.unread[i].vendor, n.plan.unread[i].reason.Error())
+		add(n.plan.unread[i].vendor, n.plan.unread[i].reason.Error())
 	}
 	return all
 }

@@ -33,5 +33,5 @@ type Options struct {
 	Problems func(cluster string, problems []gpu.Problem)
 	// State takes whether a cluster can be read, and if not, why: once in each interval, and when it changes, from one goroutine for each
 	// cluster. With several replicas, one reports that it can be read, and each reports that it cannot. May be nil.
-	State func(ctx context.Context, cluster string, at time.Time, failure *gpu.Failure)
+	State func(ctx context.Context, cluster string, now time.Time, failure *gpu.Failure)
 }

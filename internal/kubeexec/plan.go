@@ -17,8 +17,8 @@ import (
 
 // job is the container in which one vendor's GPUs of a node are read.
 type job struct {
-	target *TargetConfig
-	in     exec.Container
+	target    *TargetConfig
+	container exec.Container
 }
 
 func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
@@ -67,11 +67,11 @@ var errNoPod = errors.New("no target selects a pod on it; if the driver is insta
 
 // candidate is a pod that a target selects.
 type candidate struct {
-	order  int // of the target
-	target *TargetConfig
-	pod    *driverPod
-	where  *container
-	err    error // why it cannot be read
+	order     int // of the target
+	target    *TargetConfig
+	pod       *driverPod
+	container *container
+	err       error // why it cannot be read
 	// toolless: the tool was not found in it. It is still read if there is no other: the tool may appear.
 	toolless bool
 }
@@ -90,16 +90,16 @@ func (s *state) plan() map[string]*plan {
 				continue
 			}
 			c := candidate{order: i, target: t, pod: pod}
-			c.where, c.err = pod.readable(t.Container)
-			c.toolless = c.err == nil && s.toolless[instance{t.Tool, c.where.id}]
+			c.container, c.err = pod.readable(t.Container)
+			c.toolless = c.err == nil && s.toolless[instance{t.Tool, c.container.id}]
 			u := unit{pod.node, tools[t.Tool].vendor}
-			if other, taken := best[u]; !taken || c.before(&other) {
+			if other, ok := best[u]; !ok || c.before(&other) {
 				best[u] = c
 			}
 		}
 	}
 	plans := make(map[string]*plan)
-	of := func(node string) *plan {
+	nodePlan := func(node string) *plan {
 		p := plans[node]
 		if p == nil {
 			p = &plan{}
@@ -111,19 +111,19 @@ func (s *state) plan() map[string]*plan {
 		return p
 	}
 	for u, c := range best {
-		p := of(u.node)
+		p := nodePlan(u.node)
 		if c.err != nil {
 			p.unread = append(p.unread, unread{u.node, u.vendor, c.err})
 			continue
 		}
-		p.jobs = append(p.jobs, job{target: c.target, in: exec.Container{
-			Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.where.name, ID: c.where.id, HostPID: c.pod.hostPID,
+		p.jobs = append(p.jobs, job{target: c.target, container: exec.Container{
+			Namespace: c.pod.Namespace, Pod: c.pod.Name, Name: c.container.name, ID: c.container.id, HostPID: c.pod.hostPID,
 		}})
 	}
 	for name, node := range s.nodes {
 		for _, vendor := range s.vendors() {
 			if _, found := best[unit{name, vendor}]; !found && s.complete && node.vendors[vendor] {
-				p := of(name)
+				p := nodePlan(name)
 				p.unread = append(p.unread, unread{name, vendor, errNoPod})
 			}
 		}

@@ -113,14 +113,14 @@ func TestPlan(t *testing.T) {
 	}
 	cannot := unreadable()
 	nvidia := func(pod, node string) job {
-		return job{target: &targets[0], in: exec.Container{Namespace: defaultNamespace, Pod: pod, Name: driverContainer, ID: "containerd://" + node, HostPID: true}}
+		return job{target: &targets[0], container: exec.Container{Namespace: defaultNamespace, Pod: pod, Name: driverContainer, ID: "containerd://" + node, HostPID: true}}
 	}
 	second := nvidia("driver-n5", "n5")
 	second.target = &targets[1]
 	assert.Equal(t, map[string]*plan{
 		"n1": {
 			labels: map[string]string{"k8s.node.label.zone": "a"},
-			jobs:   []job{{target: &targets[2], in: exec.Container{Namespace: "amd", Pod: "amd-n1", Name: "tool", ID: "containerd://n1"}}, nvidia("driver-n1", "n1")},
+			jobs:   []job{{target: &targets[2], container: exec.Container{Namespace: "amd", Pod: "amd-n1", Name: "tool", ID: "containerd://n1"}}, nvidia("driver-n1", "n1")},
 		},
 		"n3": {jobs: []job{nvidia("driver-n3", "n3")}},
 		"n4": {jobs: []job{nvidia("z-young", "n4")}},
@@ -163,7 +163,7 @@ func TestPlanWithoutTool(t *testing.T) {
 		}
 		plans := s.plan()
 		require.Len(t, plans["n1"].jobs, 1)
-		assert.Equal(t, tt.want, plans["n1"].jobs[0].in.Pod)
+		assert.Equal(t, tt.want, plans["n1"].jobs[0].container.Pod)
 	}
 }
 

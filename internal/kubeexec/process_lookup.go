@@ -105,9 +105,9 @@ func (l *processLookup) due(node *gpu.Node) []int64 {
 
 // lookUp reads the machine's process table by one exec.
 func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
-	in := l.runner.Container()
-	if !in.HostPID {
-		return fmt.Errorf("kubernetes_exec: %s: %w", in, errPIDNamespace)
+	containerRef := l.runner.Container()
+	if !containerRef.HostPID {
+		return fmt.Errorf("kubernetes_exec: %s: %w", containerRef, errPIDNamespace)
 	}
 	if len(pids) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (l *processLookup) lookUp(ctx context.Context, pids []int64) error {
 		return err
 	}
 	if !table.Machine {
-		return fmt.Errorf("kubernetes_exec: %s: %w", in, errPIDNamespace)
+		return fmt.Errorf("kubernetes_exec: %s: %w", containerRef, errPIDNamespace)
 	}
 	if !table.Boot.IsZero() {
 		l.boot = table.Boot

@@ -38,16 +38,16 @@ func newReader(c *cluster, target *TargetConfig, users *attribution.Attributor) 
 
 // read reads the GPUs and their users in a container. Without the tool and without known GPUs there is no result, and the node is read less
 // often. A panic becomes an error of this node: see fault.
-func (r *reader) read(ctx context.Context, in exec.Container, host gpu.Host) (read *gpu.Node, err error) {
+func (r *reader) read(ctx context.Context, containerRef exec.Container, host gpu.Host) (read *gpu.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = newFault(cause, host.NodeName, in)
+			err = newFault(cause, host.NodeName, containerRef)
 		}
 	}()
-	if r.runner.Container().ID != in.ID {
+	if r.runner.Container().ID != containerRef.ID {
 		r.source.Reset()
 	}
-	r.runner.Use(in)
+	r.runner.Use(containerRef)
 	defer r.runner.Release()
 	read, err = r.pipeline.Read(ctx, host)
 	if err == nil && len(read.Devices) == 0 && read.Failure != nil && read.Failure.Reason == gpu.FailureToolMissing {
@@ -64,8 +64,8 @@ type throttledExecutor struct {
 }
 
 // Exec implements exec.Executor.
-func (e throttledExecutor) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
-	code, err := e.Executor.Exec(ctx, in, argv, out)
+func (e throttledExecutor) Exec(ctx context.Context, containerRef exec.Container, argv []string, out *exec.Output) (int, error) {
+	code, err := e.Executor.Exec(ctx, containerRef, argv, out)
 	if err != nil {
 		e.failed(err)
 	}

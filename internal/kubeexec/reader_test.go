@@ -122,7 +122,7 @@ func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	now := time.Now()
 	c.now = func() time.Time { return now }
 	p := planOf(c, "n1", "first")
-	p.jobs[0].in.HostPID = true
+	p.jobs[0].container.HostPID = true
 	n := newNode(c, "n1", p)
 	n.readers[p.jobs[0].reader()] = newReader(c, p.jobs[0].target, attribution.NewRemote(nil, interval))
 	n.read(t.Context(), p, &p.jobs[0])

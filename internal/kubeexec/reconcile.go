@@ -52,7 +52,7 @@ func (c *cluster) follow(ctx context.Context, plans map[string]*plan) {
 func (c *cluster) ended(ctx context.Context, n *node) {
 	n.close()
 	if ctx.Err() == nil {
-		c.gone(ctx, c.name, n.name, !c.mine(n.name))
+		c.nodeGone(ctx, c.name, n.name, !c.mine(n.name))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,14 +98,14 @@ func (c *cluster) keepToolless(pods [][]*driverPod) map[instance]bool {
 		return nil
 	}
 	runs := make(map[instance]bool)
-	for i, of := range pods {
-		for _, pod := range of {
+	for i, targetPods := range pods {
+		for _, pod := range targetPods {
 			for _, container := range pod.containers {
 				runs[instance{c.targets[i].Tool, container.id}] = true
 			}
 		}
 	}
-	maps.DeleteFunc(c.toolless, func(of instance, _ bool) bool { return !runs[of] })
+	maps.DeleteFunc(c.toolless, func(key instance, _ bool) bool { return !runs[key] })
 	return maps.Clone(c.toolless)
 }
 

@@ -33,8 +33,8 @@ func (n *node) cannotRead(ctx context.Context, p *plan) {
 }
 
 // unread returns the node of a read that has brought nothing: the known GPUs, unread.
-func (n *node) unread(p *plan, vendor gpu.Vendor, at time.Time) *gpu.Node {
-	node := &gpu.Node{Host: n.host(p), Vendor: vendor, Time: at}
+func (n *node) unread(p *plan, vendor gpu.Vendor, now time.Time) *gpu.Node {
+	node := &gpu.Node{Host: n.host(p), Vendor: vendor, Time: now}
 	for i := range n.known[vendor] {
 		d := n.known[vendor][i]
 		d.Unread, d.ProcessesUnread = true, true

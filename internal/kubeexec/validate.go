@@ -85,7 +85,7 @@ func (c *Config) validateClusters() []error {
 		key := fmt.Sprintf("clusters::%d", i)
 		if cluster.Name == "" {
 			errs = append(errs, fmt.Errorf("%s::name: must be set; it becomes k8s.cluster.name", key))
-		} else if other, taken := first[cluster.Name]; taken {
+		} else if other, duplicate := first[cluster.Name]; duplicate {
 			errs = append(errs, fmt.Errorf("%s::name: %q is the name of clusters::%d too, so their nodes could not be distinguished",
 				key, cluster.Name, other))
 		} else {

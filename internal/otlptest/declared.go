@@ -116,9 +116,9 @@ func (d *Declared) EventViolations(name string, attributes pcommon.Map) []string
 	if !ok {
 		found.add("event %s is not declared", name)
 	}
-	sent := attributes.AsRaw()
-	maps.DeleteFunc(sent, func(name string, _ any) bool { return configured(name) })
-	d.attributes(&found, name, e.Attributes, sent, optional[name]...)
+	raw := attributes.AsRaw()
+	maps.DeleteFunc(raw, func(name string, _ any) bool { return configured(name) })
+	d.attributes(&found, name, e.Attributes, raw, optional[name]...)
 	return found
 }
 
@@ -135,34 +135,34 @@ var optional = map[string][]string{
 	"hw.gpu.xid":          {"process.pid", "hw.gpu.interconnect.link", "hw.gpu.recovery.action"}, // if the driver does not name them
 }
 
-func (d *Declared) attributes(found *violations, where string, declared []string, sent map[string]any, optional ...string) {
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
+func (d *Declared) attributes(found *violations, subject string, declared []string, raw map[string]any, optional ...string) {
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !slices.Contains(declared, name) {
-			found.add("%s: %s is not declared", where, name)
+			found.add("%s: %s is not declared", subject, name)
 			continue
 		}
 		value := pcommon.NewValueEmpty()
-		_ = value.FromRaw(sent[name])
-		d.Attributes[name].check(found, where+": "+name, value)
+		_ = value.FromRaw(raw[name])
+		d.Attributes[name].check(found, subject+": "+name, value)
 	}
 	for _, name := range declared {
-		if _, ok := sent[name]; !ok && d.Attributes[name].Required == "required" && !slices.Contains(optional, name) {
-			found.add("%s: %s is required", where, name)
+		if _, ok := raw[name]; !ok && d.Attributes[name].Required == "required" && !slices.Contains(optional, name) {
+			found.add("%s: %s is required", subject, name)
 		}
 	}
 }
 
 // check checks that a value has the declared type and that a text is not empty.
-func (a attribute) check(found *violations, where string, value pcommon.Value) {
+func (a attribute) check(found *violations, subject string, value pcommon.Value) {
 	switch {
 	case a.Type == "string" && value.Type() == pcommon.ValueTypeStr && value.Str() != "":
 		if len(a.Enum) > 0 && !slices.Contains(a.Enum, value.Str()) {
-			found.add("%s is none of %v", where, a.Enum)
+			found.add("%s is none of %v", subject, a.Enum)
 		}
 	case a.Type == "bool" && value.Type() == pcommon.ValueTypeBool:
 	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt, a.Type == "double" && value.Type() == pcommon.ValueTypeDouble,
 		a.Type == "slice" && value.Type() == pcommon.ValueTypeSlice:
 	default:
-		found.add("%s is %q, declared as %q", where, value.AsString(), a.Type)
+		found.add("%s is %q, declared as %q", subject, value.AsString(), a.Type)
 	}
 }

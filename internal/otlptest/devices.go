@@ -134,9 +134,9 @@ func (d *device) check(found *violations, id string) {
 	if d.children > 0 && d.processes > 0 {
 		found.add("%s has partitions, and containers or processes of its own", id)
 	}
-	for _, held := range d.allocated {
-		if (held == 1) != (d.holders > 0) {
-			found.add("%s is allocated: %v, to %d containers", id, held, d.holders)
+	for _, value := range d.allocated {
+		if (value == 1) != (d.holders > 0) {
+			found.add("%s is allocated: %v, to %d containers", id, value, d.holders)
 		}
 	}
 	if len(d.allocated) == 0 && d.holders > 0 && d.children == 0 {

@@ -44,12 +44,12 @@ func Violations(metrics pmetric.Metrics) []string {
 func checkMetrics(found *violations, metrics pmetric.Metrics) {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
-			seen := map[string]bool{}
+			names := map[string]bool{}
 			for _, m := range sm.Metrics().All() {
-				if seen[m.Name()] {
+				if names[m.Name()] {
 					found.add("%s is in one scope twice", m.Name())
 				}
-				seen[m.Name()] = true
+				names[m.Name()] = true
 				if m.Type() == pmetric.MetricTypeSum && m.Sum().AggregationTemporality() != pmetric.AggregationTemporalityCumulative {
 					found.add("%s is not cumulative", m.Name())
 				}
@@ -127,7 +127,7 @@ func checkIndexes(found *violations, points []Point) {
 			among[name] = p.Attributes[name]
 		}
 		key := text(among)
-		if id, taken := first[key]; taken {
+		if id, duplicate := first[key]; duplicate {
 			found.add("%v and %v have hw.gpu.index %v", id, p.Attributes["hw.id"], index)
 		}
 		first[key] = p.Attributes["hw.id"]

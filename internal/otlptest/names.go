@@ -35,9 +35,9 @@ func (d *Declared) NameViolations(others []string) []string {
 	for name, m := range d.Metrics {
 		checkWords(&found, name, m.Unit)
 		base := strings.TrimSuffix(name, ".limit")
-		for _, of := range []string{base, base + ".usage"} {
-			if other, ok := d.Metrics[of]; ok && base != name && other.Unit != m.Unit {
-				found.add("%s has the unit %s, %s has %s", name, m.Unit, of, other.Unit)
+		for _, candidate := range []string{base, base + ".usage"} {
+			if other, ok := d.Metrics[candidate]; ok && base != name && other.Unit != m.Unit {
+				found.add("%s has the unit %s, %s has %s", name, m.Unit, candidate, other.Unit)
 			}
 		}
 	}

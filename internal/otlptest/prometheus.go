@@ -25,16 +25,16 @@ func PrometheusViolations(metrics pmetric.Metrics) []string {
 			names[key] = nameOf(strategies[0], p.Metric, p.Unit, p.Kind)
 		}
 		own := labelsOf(&found, p, labels, p.Attributes)
-		with := labelsOf(&found, p, labels, p.Resource)
+		resourceLabels := labelsOf(&found, p, labels, p.Resource)
 		for label, value := range own {
-			if other, ok := with[label]; ok && fmt.Sprint(other) != fmt.Sprint(value) {
+			if other, ok := resourceLabels[label]; ok && fmt.Sprint(other) != fmt.Sprint(value) {
 				found.add("%s: the label %s is %v, of the resource %v", p.Series(), label, value, other)
 			}
 		}
-		maps.Copy(with, own)
+		maps.Copy(resourceLabels, own)
 		stream := p.Stream()
 		once(&found, alone, names[key]+text(own), stream, "without the resource")
-		once(&found, converted, names[key]+text(with), stream, "with the resource")
+		once(&found, converted, names[key]+text(resourceLabels), stream, "with the resource")
 	}
 	return found
 }

@@ -13,8 +13,8 @@ import (
 func (d *Declared) PrometheusMetrics() (declared, enabled map[string]bool) {
 	declared, enabled = make(map[string]bool, len(d.Metrics)), make(map[string]bool, len(d.Metrics))
 	for name, m := range d.Metrics {
-		in := nameOf(strategies[0], name, m.Unit, m.kind())
-		declared[in], enabled[in] = true, m.Enabled
+		prometheusName := nameOf(strategies[0], name, m.Unit, m.kind())
+		declared[prometheusName], enabled[prometheusName] = true, m.Enabled
 	}
 	return declared, enabled
 }

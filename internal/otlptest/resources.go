@@ -32,11 +32,11 @@ func (r *Resources) Add(metrics pmetric.Metrics) []string {
 			found.add("%s has the resources %s and %s", entity, text(other), text(attributes))
 		}
 		now[entity] = attributes
-		for name, was := range r.known[entity] {
-			is, ok := attributes[name]
+		for name, before := range r.known[entity] {
+			after, ok := attributes[name]
 			program := r.known[entity]["process.executable.name"] != attributes["process.executable.name"] && slices.Contains(ofProgram, name)
-			if (!ok || is != was) && !program {
-				found.add("%s: %s of the resource was %v and is %v", entity, name, was, is)
+			if (!ok || after != before) && !program {
+				found.add("%s: %s of the resource was %v and is %v", entity, name, before, after)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 			s.States[id] = before
 		}
 	}
-	maps.DeleteFunc(s.identities, func(of infoOf, _ map[string]any) bool { return s.States[of.id] == "" })
+	maps.DeleteFunc(s.identities, func(key infoOf, _ map[string]any) bool { return s.States[key.id] == "" })
 	for id, joules := range attributed {
 		if !within(joules, grown[id]) {
 			found.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
@@ -112,11 +112,11 @@ func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
 
 // identify checks that the identity of a device does not change while the device is reported.
 func (s *Sequence) identify(found *violations, id string, p *Point) {
-	of := infoOf{p.Metric, id}
-	known := s.identities[of]
+	key := infoOf{p.Metric, id}
+	known := s.identities[key]
 	if known == nil {
 		known = map[string]any{}
-		s.identities[of] = known
+		s.identities[key] = known
 	}
 	for name, value := range known {
 		now, ok := p.Attributes[name]

@@ -56,14 +56,14 @@ func (r *ErrorReader) Describe(_ context.Context, node *gpu.Node) {
 		if d.Parent != "" || d.Info.PCIAddress == "" {
 			continue // the bus knows no partitions
 		}
-		at, ok := r.place(d.Info.PCIAddress, vendors[d.Vendor])
+		location, ok := r.place(d.Info.PCIAddress, vendors[d.Vendor])
 		if !ok {
 			continue
 		}
 		for kind := range aerFiles {
 			var err error
-			if d.PCIe.Errors[gpu.PCIeGPU][kind], err = sumOf(kind, at.board...); err == nil && at.port != "" {
-				d.PCIe.Errors[gpu.PCIePort][kind], err = sumOf(kind, at.port)
+			if d.PCIe.Errors[gpu.PCIeGPU][kind], err = sumOf(kind, location.board...); err == nil && location.port != "" {
+				d.PCIe.Errors[gpu.PCIePort][kind], err = sumOf(kind, location.port)
 			}
 			if err != nil {
 				node.Problems = append(node.Problems, gpu.Problem{Device: d.ID, What: "PCI Express errors", Err: err})
@@ -92,7 +92,7 @@ func (r *ErrorReader) place(address string, vendor int64) (place, bool) {
 	if found, err := readNumber(filepath.Join(dir, "vendor")); err != nil || found != vendor {
 		return place{}, false // another machine's bus
 	}
-	at := place{board: []string{dir}}
+	location := place{board: []string{dir}}
 	for range maxAbove {
 		dir = filepath.Dir(dir)
 		if !functionForm.MatchString(filepath.Base(dir)) {
@@ -100,14 +100,14 @@ func (r *ErrorReader) place(address string, vendor int64) (place, bool) {
 		}
 		// A board of AMD may have a switch of its own, whose ports are AMD's: the link to the host ends there.
 		if above, err := readNumber(filepath.Join(dir, "vendor")); err == nil && above == VendorAMD && vendor == VendorAMD {
-			at.board = append(at.board, dir)
+			location.board = append(location.board, dir)
 			continue
 		}
-		at.port = dir
+		location.port = dir
 		break
 	}
-	r.places[address] = at
-	return at, true
+	r.places[address] = location
+	return location, true
 }
 
 var functionForm = regexp.MustCompile(`^[[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2}\.[0-7]$`)

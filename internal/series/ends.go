@@ -15,16 +15,16 @@ const millisecond = pcommon.Timestamp(time.Millisecond)
 // ends builds the ended points of one message. Each ResourceMetrics has at most one point of a metric: after a point without a value
 // the Prometheus exporter ignores the rest of the metric.
 type ends struct {
-	message pmetric.Metrics
-	at      pcommon.Timestamp
+	message   pmetric.Metrics
+	timestamp pcommon.Timestamp
 
 	resource pmetric.ResourceMetrics // the resource of the last message whose series are being ended
 	copies   []pmetric.MetricSlice   // the metrics of the copies of that resource
 	used     map[string]int          // by metric: the copies that have a point of it
 }
 
-func newEnds(at pcommon.Timestamp) *ends {
-	return &ends{message: pmetric.NewMetrics(), at: at}
+func newEnds(timestamp pcommon.Timestamp) *ends {
+	return &ends{message: pmetric.NewMetrics(), timestamp: timestamp}
 }
 
 // add ends the series of a point of the last message.
@@ -39,8 +39,8 @@ func (e *ends) add(p place) {
 	}
 	ended := e.metric(e.copies[number].AppendEmpty(), p.metric).AppendEmpty()
 	p.point.Attributes().CopyTo(ended.Attributes())
-	ended.SetStartTimestamp(min(p.point.StartTimestamp(), e.at))
-	ended.SetTimestamp(e.at)
+	ended.SetStartTimestamp(min(p.point.StartTimestamp(), e.timestamp))
+	ended.SetTimestamp(e.timestamp)
 	ended.SetFlags(pmetric.DefaultDataPointFlags.WithNoRecordedValue(true))
 }
 
@@ -55,16 +55,16 @@ func (e *ends) copyResource(p place) pmetric.MetricSlice {
 	return sm.Metrics()
 }
 
-// metric makes to a metric like from, without points, and returns the points.
-func (*ends) metric(to, from pmetric.Metric) pmetric.NumberDataPointSlice {
-	to.SetName(from.Name())
-	to.SetDescription(from.Description())
-	to.SetUnit(from.Unit())
-	if from.Type() == pmetric.MetricTypeGauge {
-		return to.SetEmptyGauge().DataPoints()
+// metric makes target a metric like source, without points, and returns the points.
+func (*ends) metric(target, source pmetric.Metric) pmetric.NumberDataPointSlice {
+	target.SetName(source.Name())
+	target.SetDescription(source.Description())
+	target.SetUnit(source.Unit())
+	if source.Type() == pmetric.MetricTypeGauge {
+		return target.SetEmptyGauge().DataPoints()
 	}
-	sum := to.SetEmptySum()
-	sum.SetIsMonotonic(from.Sum().IsMonotonic())
-	sum.SetAggregationTemporality(from.Sum().AggregationTemporality())
+	sum := target.SetEmptySum()
+	sum.SetIsMonotonic(source.Sum().IsMonotonic())
+	sum.SetAggregationTemporality(source.Sum().AggregationTemporality())
 	return sum.DataPoints()
 }

@@ -10,8 +10,8 @@ import (
 
 // Tracker remembers the series of the last message of one source. It is not safe for concurrent use.
 type Tracker struct {
-	sent map[key]struct{}
-	last packed
+	series map[key]struct{}
+	last   packed
 }
 
 // End adds an ended point to the message for each series that the message before had and this one lacks. The ended points come before the
@@ -20,10 +20,10 @@ type Tracker struct {
 //
 // A message without points ends all series.
 func (t *Tracker) End(message pmetric.Metrics, read pcommon.Timestamp) pmetric.Metrics {
-	present := make(map[key]struct{}, len(t.sent))
+	present := make(map[key]struct{}, len(t.series))
 	forEach(message, func(k key, _ place) { present[k] = struct{}{} })
 	ended := t.endedBy(present, read)
-	t.sent, t.last = present, pack(message)
+	t.series, t.last = present, pack(message)
 	if ended.ResourceMetrics().Len() == 0 {
 		return message
 	}
@@ -46,7 +46,7 @@ func (t *Tracker) endedBy(present map[key]struct{}, read pcommon.Timestamp) pmet
 
 // lacks reports whether a series of the last message is not present.
 func (t *Tracker) lacks(present map[key]struct{}) bool {
-	for k := range t.sent {
+	for k := range t.series {
 		if _, ok := present[k]; !ok {
 			return true
 		}

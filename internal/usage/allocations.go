@@ -45,20 +45,20 @@ func (a *allocations) next(
 	node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration, unreadable func(*Device, *Time) bool,
 ) []gpu.Event {
 	anyComplete := slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.HoldersComplete })
-	held := make(map[allocationKey]*gpu.ContainerUse)
+	uses := make(map[allocationKey]*gpu.ContainerUse)
 	for i := range node.Containers {
 		use := &node.Containers[i]
 		if allocated, _ := use.Allocated.Get(); allocated && devices[use.DeviceID] != nil {
-			held[keyOf(use.DeviceID, use.Container)] = use
+			uses[keyOf(use.DeviceID, use.Container)] = use
 		}
 	}
 	var events []gpu.Event
 	for _, key := range slices.SortedFunc(maps.Keys(a.open), allocationKey.compare) {
-		open, use, d := a.open[key], held[key], devices[key.device]
+		open, use, d := a.open[key], uses[key], devices[key.device]
 		switch {
 		case use != nil && samePod(&open.Container, use.Container):
 			open.add(use, holdersLike(d, use.Container), node.Time, longest)
-			delete(held, key)
+			delete(uses, key)
 			continue
 		case use == nil && d != nil && !d.HoldersComplete, d == nil && (!anyComplete || unreadable(&open.Device, &open.Time)):
 			continue // it is not known to have ended
@@ -66,11 +66,11 @@ func (a *allocations) next(
 		events = append(events, open.released(node.Time, longest))
 		delete(a.open, key)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(held), allocationKey.compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(uses), allocationKey.compare) {
 		if len(a.open) >= maxAllocations {
 			break
 		}
-		use, d := held[key], devices[key.device]
+		use, d := uses[key], devices[key.device]
 		opened := &Allocation{
 			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
 			Device: deviceOf(d), Resource: use.Resource, Allocator: use.Allocator,
@@ -128,20 +128,20 @@ func merged(before, now *gpu.Container) gpu.Container {
 }
 
 // released returns the event of the end that a read has found.
-func (a *Allocation) released(at time.Time, longest time.Duration) gpu.Event {
-	u := a.ended(at, longest)
+func (a *Allocation) released(end time.Time, longest time.Duration) gpu.Event {
+	u := a.ended(end, longest)
 	gpuTime := a.GPUTime
 	if since := u.End.Sub(a.Seen); since > 0 {
 		gpuTime += since.Seconds() / float64(max(a.Holders, 1))
 	}
 	u.GPUTime, u.IdleTime, u.BusyTime, u.Energy = gpu.Some(gpuTime), a.Idle.value(), a.Busy.value(), a.Energy.value()
 	a.Memory.set(u)
-	return a.event(gpu.EventReleased, at, u)
+	return a.event(gpu.EventReleased, end, u)
 }
 
-func (a *Allocation) event(kind gpu.EventType, at time.Time, u *gpu.Use) gpu.Event {
+func (a *Allocation) event(kind gpu.EventType, eventTime time.Time, u *gpu.Use) gpu.Event {
 	container := a.Container
-	e := gpu.Event{Type: kind, Time: at, Use: u, Holder: &gpu.Holder{Container: &container, Resource: a.Resource, Allocator: a.Allocator, Sharing: a.Sharing}}
+	e := gpu.Event{Type: kind, Time: eventTime, Use: u, Holder: &gpu.Holder{Container: &container, Resource: a.Resource, Allocator: a.Allocator, Sharing: a.Sharing}}
 	a.Device.setEvent(&e)
 	return e
 }

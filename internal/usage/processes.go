@@ -114,16 +114,16 @@ func busiest(p *gpu.Process) gpu.Opt[float64] {
 }
 
 // exited returns the event of the end that a read has found.
-func (p *Process) exited(at time.Time, longest time.Duration) gpu.Event {
-	u := p.ended(at, longest)
+func (p *Process) exited(end time.Time, longest time.Duration) gpu.Event {
+	u := p.ended(end, longest)
 	u.IdleTime, u.BusyTime = p.Idle.value(), p.Busy.value()
 	p.Memory.set(u)
-	return p.event(gpu.EventProcessExited, at, u, "does not use the GPU any more")
+	return p.event(gpu.EventProcessExited, end, u, "does not use the GPU any more")
 }
 
-func (p *Process) event(kind gpu.EventType, at time.Time, u *gpu.Use, how string) gpu.Event {
+func (p *Process) event(kind gpu.EventType, eventTime time.Time, u *gpu.Use, how string) gpu.Event {
 	e := gpu.Event{
-		Type: kind, Time: at, Use: u,
+		Type: kind, Time: eventTime, Use: u,
 		Process: &gpu.Process{
 			PID: p.PID, DeviceID: p.Device.ID, Type: p.Type, Created: p.Created, Executable: p.Executable, Command: p.Command, Container: p.Container,
 		},

@@ -85,9 +85,9 @@ func (t *Time) use() *gpu.Use { return &gpu.Use{Start: t.Start, StartKnown: t.St
 
 // ended returns the time of an event that reports the end, found by a read at this time. If the last read that had it is further back than
 // longest, the end is unknown, and that read is the last known time.
-func (t *Time) ended(at time.Time, longest time.Duration) *gpu.Use {
+func (t *Time) ended(end time.Time, longest time.Duration) *gpu.Use {
 	u := t.use()
-	u.End, u.EndKnown = at, at.Sub(t.Seen) <= longest
+	u.End, u.EndKnown = end, end.Sub(t.Seen) <= longest
 	if !u.EndKnown || u.End.Before(t.Seen) {
 		u.End = t.Seen
 	}

@@ -75,11 +75,11 @@ func (t *Tree) write(name, text string) {
 
 // link makes a relative link from name to target, both below the root, as the kernel does.
 func (t *Tree) link(name, target string) {
-	to, err := filepath.Rel(filepath.Dir(name), target)
+	relative, err := filepath.Rel(filepath.Dir(name), target)
 	if t.err == nil {
 		t.err = err
 	}
-	t.linkTo(name, to)
+	t.linkTo(name, relative)
 }
 
 func (t *Tree) linkTo(name, target string) {

@@ -159,14 +159,14 @@ type meter struct {
 	apiServer  int
 
 	alone  float64 // the API server's load before the collectors
-	from   time.Time
+	start  time.Time
 	steps  []sample
 	killed time.Time
 	ended  time.Time
 }
 
 func (m *meter) sample() sample {
-	s := sample{at: time.Now(), apiServer: measure(m.apiServer), itself: measure(os.Getpid()), count: m.sink.count()}
+	s := sample{sampleTime: time.Now(), apiServer: measure(m.apiServer), itself: measure(os.Getpid()), count: m.sink.count()}
 	s.machine, _ = harness.MachineCPU()
 	for _, c := range m.collectors {
 		s.collectors = append(s.collectors, measure(c.PID()))
@@ -194,7 +194,7 @@ func (m *meter) idle(ctx context.Context) error {
 		return err
 	}
 	after := m.sample()
-	m.alone = cores(before.apiServer, after.apiServer, after.at.Sub(before.at))
+	m.alone = cores(before.apiServer, after.apiServer, after.sampleTime.Sub(before.sampleTime))
 	return nil
 }
 
@@ -216,10 +216,10 @@ func (m *meter) settle(ctx context.Context) error {
 
 // steady takes a sample after each interval.
 func (m *meter) steady(ctx context.Context) error {
-	m.from = time.Now()
+	m.start = time.Now()
 	m.steps = append(m.steps, m.sample())
 	for i := range m.options.intervals {
-		if err := pause(ctx, time.Until(m.from.Add(time.Duration(i+1)*m.options.interval))); err != nil {
+		if err := pause(ctx, time.Until(m.start.Add(time.Duration(i+1)*m.options.interval))); err != nil {
 			return err
 		}
 		m.steps = append(m.steps, m.sample())

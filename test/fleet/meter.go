@@ -30,7 +30,7 @@ func measure(pid int) usage {
 
 // sample is the state of a run at one time.
 type sample struct {
-	at         time.Time
+	sampleTime time.Time
 	collectors []usage
 	apiServer  usage
 	itself     usage // the simulated kubelets and the sink

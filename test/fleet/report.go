@@ -22,7 +22,7 @@ func mib(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<
 // report prints the steady state and returns the missed goals.
 func (m *meter) report() []error {
 	o := m.options
-	all := windows(m.sink.times(), m.from, o.interval, o.intervals)
+	all := windows(m.sink.times(), m.start, o.interval, o.intervals)
 	first, last := m.steps[0], m.steps[len(m.steps)-1]
 	fmt.Printf("%d nodes of %d GPUs and processes every %v, %d replicas, %d shards: %d points and %d GPUs a round, %d points in the largest message.\n\n",
 		o.nodes, o.gpus, o.interval, o.replicas, o.shards, (last.count.points-first.count.points)/int64(o.intervals), last.count.gpus, last.count.largest)
@@ -31,7 +31,7 @@ func (m *meter) report() []error {
 	var missed []error
 	for i, win := range all {
 		before, after := m.steps[i], m.steps[i+1]
-		d := after.at.Sub(before.at)
+		d := after.sampleTime.Sub(before.sampleTime)
 		var used float64
 		var anonymous, resident int64
 		for j := range after.collectors {
@@ -52,7 +52,7 @@ func (m *meter) report() []error {
 			missed = append(missed, fmt.Errorf("interval %d: %.2f cores, %s", i+1, used, mib(anonymous)))
 		}
 	}
-	d := last.at.Sub(first.at)
+	d := last.sampleTime.Sub(first.sampleTime)
 	var used float64
 	for j := range last.collectors {
 		used += cores(first.collectors[j], last.collectors[j], d)

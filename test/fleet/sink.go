@@ -83,14 +83,14 @@ func (s *sink) note(node string, resource pmetric.ResourceMetrics) {
 				continue
 			}
 			ids := make(map[string]bool)
-			var at pcommon.Timestamp
+			var timestamp pcommon.Timestamp
 			for _, point := range metric.Gauge().DataPoints().All() {
 				if id, ok := point.Attributes().Get("hw.id"); ok {
 					ids[id.Str()] = true
 				}
-				at = point.Timestamp()
+				timestamp = point.Timestamp()
 			}
-			s.reads[node] = append(s.reads[node], at.AsTime())
+			s.reads[node] = append(s.reads[node], timestamp.AsTime())
 			s.gpus[node] = len(ids)
 			return
 		}

@@ -68,18 +68,18 @@ func Compare(t *testing.T, documented, settings []Setting, text map[string]strin
 	}
 }
 
-// Given adds the keys that settings have to given, with N for the number of an element.
-func Given(prefix string, settings any, given map[string]bool) {
+// Given adds the keys of settings to keys, with N for the number of an element.
+func Given(prefix string, settings any, keys map[string]bool) {
 	switch settings := settings.(type) {
 	case map[string]any:
 		for key, value := range settings {
 			below := strings.TrimPrefix(prefix+"::"+key, "::")
-			given[below] = true
-			Given(below, value, given)
+			keys[below] = true
+			Given(below, value, keys)
 		}
 	case []any:
 		for _, value := range settings {
-			Given(prefix+"::N", value, given)
+			Given(prefix+"::N", value, keys)
 		}
 	}
 }

@@ -81,8 +81,8 @@ func (p *Pages) addExamples(t *testing.T, page, content string) {
 	t.Helper()
 	for _, found := range block.FindAllStringSubmatch(content, -1) {
 		text := variable.ReplaceAllStringFunc(found[1], func(v string) string {
-			if given := variable.FindStringSubmatch(v)[1]; given != "" {
-				return given
+			if value := variable.FindStringSubmatch(v)[1]; value != "" {
+				return value
 			}
 			return "node-a"
 		})
@@ -100,8 +100,8 @@ func (e *Example) Components(kind, componentType string) []map[string]any {
 	var found []map[string]any
 	for id, settings := range all {
 		if name, _, _ := strings.Cut(id, "/"); name == componentType {
-			given, _ := settings.(map[string]any)
-			found = append(found, given)
+			values, _ := settings.(map[string]any)
+			found = append(found, values)
 		}
 	}
 	return found

@@ -26,11 +26,11 @@ type result struct {
 }
 
 // read reads the events of go test and prints the output of what failed, and a line for each package.
-func read(in io.Reader, out io.Writer) (*result, error) {
+func read(input io.Reader, out io.Writer) (*result, error) {
 	result := &result{}
 	outputs := map[test]*strings.Builder{}
 	failedTests := map[string]bool{} // packages with a test that failed
-	decoder := json.NewDecoder(in)
+	decoder := json.NewDecoder(input)
 	for {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {

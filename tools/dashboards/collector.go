@@ -5,12 +5,12 @@ package main
 
 // collector is the dashboard of the collectors themselves, from their own metrics. If the metrics come over OTLP, units are in their names.
 func collector() board {
-	const of = `job=~"$job", instance=~"$instance"`
+	const matcher = `job=~"$job", instance=~"$instance"`
 	own := func(name, suffix string, matchers ...string) string {
-		all := append([]string{`__name__=~"otelcol_` + name + "(" + suffix + `)?"`, of}, matchers...)
+		all := append([]string{`__name__=~"otelcol_` + name + "(" + suffix + `)?"`, matcher}, matchers...)
 		return series("", all...)
 	}
-	by := func(labels, expression string) string {
+	maxBy := func(labels, expression string) string {
 		return "max by (job, instance, " + labels + ") (" + expression + ")"
 	}
 	rate := func(name, labels string) string {
@@ -28,30 +28,30 @@ func collector() board {
 		rows: []row{
 			{"Now", []panel{
 				number("Collectors", "short", ownMetrics, "That report reads.", "count(count by (job, instance) ("+own("gpu_read_success", "_ratio")+"))"),
-				number("Reads that fail", "short", ownMetrics, "Sources, nodes and clusters whose last read did not succeed.", sum("", "1 - "+by(reader, own("gpu_read_success", "_ratio")))).limits(0, 1),
+				number("Reads that fail", "short", ownMetrics, "Sources, nodes and clusters whose last read did not succeed.", sum("", "1 - "+maxBy(reader, own("gpu_read_success", "_ratio")))).limits(0, 1),
 				number("Oldest good read", "s", ownMetrics, "Age of the last good read; each node of kubernetes_exec has its own.", "max("+own("gpu_read_age", "_seconds")+")").limits(120, 300),
-				number("Quantities that cannot be read", "short", ownMetrics, "Each is logged once; kubernetes_exec does not count them.", sum("", by("receiver, scraper", own("gpu_unreadable", "")))).limits(1, 0),
+				number("Quantities that cannot be read", "short", ownMetrics, "Each is logged once; kubernetes_exec does not count them.", sum("", maxBy("receiver, scraper", own("gpu_unreadable", "")))).limits(1, 0),
 				number("Queues, fullest", "percentunit", ownMetrics, "The sending queue of an exporter.",
-					"max("+by("exporter, data_type", own("exporter_queue_size", ""))+" / ("+by("exporter, data_type", own("exporter_queue_capacity", ""))+" > 0))").limits(0.5, 0.8),
-				number("Memory", "bytes", ownMetrics, "Resident, of all collectors.", sum("", by("service_name", own("process_memory_rss", "_bytes")))),
+					"max("+maxBy("exporter, data_type", own("exporter_queue_size", ""))+" / ("+maxBy("exporter, data_type", own("exporter_queue_capacity", ""))+" > 0))").limits(0.5, 0.8),
+				number("Memory", "bytes", ownMetrics, "Resident, of all collectors.", sum("", maxBy("service_name", own("process_memory_rss", "_bytes")))),
 			}},
 			{"Reads", []panel{
-				graph("Duration of reads", "s", ownMetrics, "Of the last read.", query{by(reader, own("gpu_read_duration", "_seconds")), readerLegend}),
-				graph("Age of the last good read", "s", ownMetrics, "It grows while reads fail or are skipped.", query{by(reader, own("gpu_read_age", "_seconds")), readerLegend}),
-				graph("Success", "short", ownMetrics, "1 if the last read succeeded.", query{by(reader, own("gpu_read_success", "_ratio")), readerLegend}),
+				graph("Duration of reads", "s", ownMetrics, "Of the last read.", query{maxBy(reader, own("gpu_read_duration", "_seconds")), readerLegend}),
+				graph("Age of the last good read", "s", ownMetrics, "It grows while reads fail or are skipped.", query{maxBy(reader, own("gpu_read_age", "_seconds")), readerLegend}),
+				graph("Success", "short", ownMetrics, "1 if the last read succeeded.", query{maxBy(reader, own("gpu_read_success", "_ratio")), readerLegend}),
 				graph("Processes that were left out", "short", ownMetrics, "Each second, beyond max_processes.", query{rate("gpu_processes_dropped", "receiver"), "{{instance}}"}),
 			}},
 			{"What is sent, and what is lost", []panel{
 				graph("Points sent", "short", ownMetrics, "Each second.", query{rate("exporter_sent_metric_points", "exporter"), "{{instance}} {{exporter}}"}),
 				graph("Points that could not be sent", "short", ownMetrics, "Each second: given up, or refused for good.", query{rate("exporter_send_failed_metric_points", "exporter"), "{{instance}} {{exporter}}"}),
 				graph("Queues of each exporter", "percentunit", ownMetrics, "How full the sending queues are.",
-					query{by("exporter, data_type", own("exporter_queue_size", "")) + " / (" + by("exporter, data_type", own("exporter_queue_capacity", "")) + " > 0)", "{{instance}} {{exporter}} {{data_type}}"}),
+					query{maxBy("exporter, data_type", own("exporter_queue_size", "")) + " / (" + maxBy("exporter, data_type", own("exporter_queue_capacity", "")) + " > 0)", "{{instance}} {{exporter}} {{data_type}}"}),
 				graph("Events that were dropped", "short", ownMetrics, "Each second.", query{rate("gpu_events_dropped", "receiver, scraper"), "{{instance}} {{scraper}}"}),
 				graph("Points that were read", "short", ownMetrics, "Each second.", query{rate("receiver_accepted_metric_points", "receiver"), "{{instance}} {{receiver}}"}),
 			}},
 			{"What they cost", []panel{
 				graph("CPU of each collector", "short", ownMetrics, "Cores.", query{rate("process_cpu_seconds", "service_name"), "{{instance}}"}),
-				graph("Memory of each collector", "bytes", ownMetrics, "Resident.", query{by("service_name", own("process_memory_rss", "_bytes")), "{{instance}}"}),
+				graph("Memory of each collector", "bytes", ownMetrics, "Resident.", query{maxBy("service_name", own("process_memory_rss", "_bytes")), "{{instance}}"}),
 			}},
 		},
 	}

@@ -7,9 +7,9 @@ package main
 func fleet() board {
 	const cluster = "k8s_cluster_name"
 	general := `hw_gpu_task="general"`
-	memoryShare := func(by string) string {
-		return "100 * " + sum(by, each("hw_gpu_memory_usage_bytes", whole)) + " / " +
-			sum(by, each("hw_gpu_memory_limit_bytes", whole)+" and "+each("hw_gpu_memory_usage_bytes", whole))
+	memoryShare := func(labels string) string {
+		return "100 * " + sum(labels, each("hw_gpu_memory_usage_bytes", whole)) + " / " +
+			sum(labels, each("hw_gpu_memory_limit_bytes", whole)+" and "+each("hw_gpu_memory_usage_bytes", whole))
 	}
 	temperature := each("hw_temperature_celsius", whole, `hw_sensor_location=~"gpu|edge"`) + " or " + each("hw_temperature_celsius", whole, `hw_sensor_location="hotspot"`)
 	pending := "max by (k8s_cluster_name, k8s_resource_name) (" + series("k8s_cluster_gpu_pod_pending", inCluster) + ")"

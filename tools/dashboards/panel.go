@@ -72,8 +72,8 @@ func graph(title, unit, empty, description string, queries ...query) panel {
 func list(title, empty, description string, columns map[string]string, queries ...query) panel {
 	links := map[string]string{}
 	for label, column := range columns {
-		if to, ok := boardsOf[label]; ok {
-			links[column] = to
+		if link, ok := boardsOf[label]; ok {
+			links[column] = link
 		}
 	}
 	return panel{kind: rows, title: title, empty: empty, description: description, columns: columns, queries: queries, links: links}
@@ -168,11 +168,11 @@ func (p panel) column(i int) string { return p.columns["Value #"+letter(i)] }
 
 func (p panel) names() map[string]any {
 	names := map[string]any{}
-	for from, to := range p.columns {
-		if len(p.queries) == 1 && from == "Value #A" {
-			from = "Value"
+	for name, title := range p.columns {
+		if len(p.queries) == 1 && name == "Value #A" {
+			name = "Value"
 		}
-		names[from] = to
+		names[name] = title
 	}
 	return names
 }

@@ -85,19 +85,19 @@ func counted(function, metric, window string, matchers ...string) string {
 }
 
 // sum adds up by labels.
-func sum(by, expression string) string {
-	if by == "" {
+func sum(labels, expression string) string {
+	if labels == "" {
 		return "sum(" + expression + ")"
 	}
-	return "sum by (" + by + ") (" + expression + ")"
+	return "sum by (" + labels + ") (" + expression + ")"
 }
 
 // mean is the mean by labels.
-func mean(by, expression string) string {
-	if by == "" {
+func mean(labels, expression string) string {
+	if labels == "" {
 		return "avg(" + expression + ")"
 	}
-	return "avg by (" + by + ") (" + expression + ")"
+	return "avg by (" + labels + ") (" + expression + ")"
 }
 
 // ofGPUs leaves the devices of an expression that the dashboard selects: the metrics of containers have no model.

@@ -11,7 +11,7 @@ func workloads() board {
 	const legend = "{{k8s_namespace_name}}"
 	general := `hw_gpu_task="general"`
 	// What is allocated: 1 for each holder and device.
-	held := "max by (" + holderLabels + ") (" + series("container_gpu_allocated", inNamespace) + ") == 1"
+	allocated := "max by (" + holderLabels + ") (" + series("container_gpu_allocated", inNamespace) + ") == 1"
 	used := holders("container_gpu_utilization_ratio", inNamespace, general)
 	idle := counted("rate", "container_gpu_idle_time_seconds_total", "$__rate_interval", inNamespace)
 	idleOfRange := counted("increase", "container_gpu_idle_time_seconds_total", "$__range", inNamespace)
@@ -19,7 +19,7 @@ func workloads() board {
 	power := holders("container_gpu_power_watts", inNamespace)
 	memory := holders("container_gpu_memory_usage_bytes", inNamespace)
 	// Only devices with a known idle time count: it is absent on MIG instances.
-	timed := "(" + held + ") and max by (" + holderLabels + ") (" + series("container_gpu_idle_time_seconds_total", inNamespace) + ")"
+	timed := "(" + allocated + ") and max by (" + holderLabels + ") (" + series("container_gpu_idle_time_seconds_total", inNamespace) + ")"
 	heldMemory := "(max by (k8s_cluster_name, k8s_namespace_name, hw_id) (" + series("container_gpu_allocated", inNamespace) + ") == 1)" +
 		" * on (" + deviceLabels + ") group_left () max by (" + deviceLabels + ") (hw_gpu_memory_limit_bytes)"
 	requested := "max by (k8s_cluster_name, k8s_namespace_name, k8s_pod_name, k8s_container_name, k8s_resource_name) (" +
@@ -34,7 +34,7 @@ func workloads() board {
 		variables:   []variable{clusterVariable, nodeVariable, modelVariable, namespaceVariable},
 		rows: []row{
 			{"Now", []panel{
-				number("Held", "short", agent, "Devices that containers hold; of one that several share each holder counts one.", sum("", ofGPUs("("+held+")"))),
+				number("Held", "short", agent, "Devices that containers hold; of one that several share each holder counts one.", sum("", ofGPUs("("+allocated+")"))),
 				number("In use", "short", agentOrExec, "1 is one GPU that is busy all the time. Absent on MIG instances.", sum("", ofGPUs(used))),
 				number("Idle", "short", agent, "Devices that stand idle in the hands of a holder: 1 is one that does nothing all the time. Absent on MIG instances.", sum("", ofGPUs(idle))),
 				number("Idle share of what is held", "percentunit", agent, "Of the devices whose idle time is known.", sum("", ofGPUs(idle))+" / "+sum("", ofGPUs("("+timed+")"))).limits(0.5, 0),
@@ -43,7 +43,7 @@ func workloads() board {
 				number("Power", "watt", agentOrExec, "Of what containers do; that of idle GPUs belongs to no container here.", sum("", ofGPUs(power))),
 			}},
 			{"By namespace", []panel{
-				graph("Held by namespace", "short", agent, "Devices that containers hold.", query{sum(namespace, ofGPUs("("+held+")")), legend}),
+				graph("Held by namespace", "short", agent, "Devices that containers hold.", query{sum(namespace, ofGPUs("("+allocated+")")), legend}),
 				graph("In use by namespace", "short", agentOrExec, "1 is one GPU that is busy all the time. Absent on MIG instances.", query{sum(namespace, ofGPUs(used)), legend}),
 				graph("Idle by namespace", "short", agent, "1 is one device that does nothing all the time.", query{sum(namespace, ofGPUs(idle)), legend}),
 				graph("Requested by namespace", "short", clusterReader, "Devices that containers request, those of waiting pods too.", query{sum(namespace+", k8s_resource_name", requested), legend + " {{k8s_resource_name}}"}),
@@ -59,7 +59,7 @@ func workloads() board {
 				list("Namespaces", agent, "Devices held at the end of the range, idle hours and energy within it.", map[string]string{
 					"k8s_cluster_name": "Cluster", "k8s_namespace_name": "Namespace", "Value #A": "Held", "Value #B": "Idle GPU hours", "Value #C": "Energy",
 				},
-					query{sum(namespace, ofGPUs("("+held+")")), "short"},
+					query{sum(namespace, ofGPUs("("+allocated+")")), "short"},
 					query{sum(namespace, ofGPUs(idleOfRange)) + " / 3600", "h"},
 					query{sum(namespace, ofGPUs(energyOfRange)) + " / 3.6e6", "kwatth"}),
 				list("Workloads", agent, "By the topmost owner of their pods; needs attribution::owners for its name.", map[string]string{

@@ -61,7 +61,7 @@ func names(line, value string) bool {
 func known(name, line, value string, all []version) bool {
 	for _, v := range all {
 		for _, p := range v.places {
-			if !p.has(name) {
+			if !p.contains(name) {
 				continue
 			}
 			for _, m := range regexp.MustCompile(p.pattern).FindAllStringSubmatch(line, -1) {

@@ -43,7 +43,7 @@ func (p place) write(root string, files []string, value string) error {
 	pattern := regexp.MustCompile(p.pattern)
 	places := 0
 	for _, name := range files {
-		if !p.has(name) {
+		if !p.contains(name) {
 			continue
 		}
 		file := filepath.Join(root, name)
@@ -66,8 +66,8 @@ func (p place) write(root string, files []string, value string) error {
 	return nil
 }
 
-// has reports whether a file belongs to the place.
-func (p place) has(name string) bool {
+// contains reports whether a file belongs to the place.
+func (p place) contains(name string) bool {
 	if matched, _ := path.Match(p.files, name); matched {
 		return true
 	}

@@ -45,7 +45,7 @@ type file struct {
 	size    int64
 	devices map[string][]string
 	err     error
-	seen    bool
+	present bool
 }
 
 // New returns a registry of the specification files in dirs.
@@ -57,7 +57,7 @@ func New(dirs []string) *Registry {
 // returns why that one could not be read.
 func (r *Registry) Refresh() error {
 	for _, f := range r.files {
-		f.seen = false
+		f.present = false
 	}
 	var errs []error
 	changed := r.devices == nil
@@ -74,7 +74,7 @@ func (r *Registry) Refresh() error {
 			if f == nil {
 				continue
 			}
-			f.seen = true
+			f.present = true
 			order = append(order, path)
 			if f.err != nil {
 				errs = append(errs, f.err)
@@ -82,7 +82,7 @@ func (r *Registry) Refresh() error {
 		}
 	}
 	for path, f := range r.files {
-		if !f.seen {
+		if !f.present {
 			delete(r.files, path)
 			changed = true
 		}

@@ -135,11 +135,11 @@ func (d *Dirs) ID(container Container) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		of, restart, ok := parseTarget(target)
-		if !ok || (pod != "" && of != pod) || restart == last {
+		targetPod, restart, ok := parseTarget(target)
+		if !ok || (pod != "" && targetPod != pod) || restart == last {
 			return "", false
 		}
-		pod = of
+		pod = targetPod
 		if restart > last {
 			last = restart
 			_, newest, _ = parseLink(file)

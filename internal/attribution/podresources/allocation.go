@@ -57,9 +57,9 @@ func allocations(response *podresourcesv1.ListPodResourcesResponse) []Allocation
 	return all
 }
 
-func repeated(of []Allocation, a *Allocation) bool {
-	for i := range of {
-		if of[i].ID == a.ID && of[i].Resource == a.Resource {
+func repeated(list []Allocation, a *Allocation) bool {
+	for i := range list {
+		if list[i].ID == a.ID && list[i].Resource == a.Resource {
 			return true
 		}
 	}

@@ -33,10 +33,10 @@ type Client struct {
 
 	path string
 
-	mu     sync.Mutex
-	conn   *connection // nil if not connected
-	made   uint64      // number of connections so far
-	closed bool
+	mu          sync.Mutex
+	conn        *connection // nil if not connected
+	connections uint64      // number of connections so far
+	closed      bool
 }
 
 // Answer is the kubelet's answer.
@@ -105,7 +105,7 @@ func (c *Client) connect(ctx context.Context) (*connection, uint64, error) {
 	case c.closed:
 		return nil, 0, net.ErrClosed
 	case c.conn != nil && c.conn.sound():
-		return c.conn, c.made, nil
+		return c.conn, c.connections, nil
 	case c.conn != nil:
 		_ = c.conn.close()
 		c.conn = nil
@@ -115,8 +115,8 @@ func (c *Client) connect(ctx context.Context) (*connection, uint64, error) {
 		return nil, 0, err
 	}
 	c.conn = conn
-	c.made++
-	return conn, c.made, nil
+	c.connections++
+	return conn, c.connections, nil
 }
 
 func (c *Client) drop(conn *connection) {

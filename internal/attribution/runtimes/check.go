@@ -19,14 +19,14 @@ type Check struct {
 // Check looks up a container that does not exist in each runtime. Without a running container containerd's socket is not queried.
 func (r *Runtimes) Check(ctx context.Context) []Check {
 	checks := make([]Check, 0, len(r.runtimes))
-	for _, asked := range r.runtimes {
-		check := Check{Runtime: asked.name()}
-		for _, place := range asked.places() {
+	for _, runtime := range r.runtimes {
+		check := Check{Runtime: runtime.name()}
+		for _, place := range runtime.places() {
 			if _, err := os.Stat(place); !isMissing(err) {
 				check.Places = append(check.Places, place)
 			}
 		}
-		_, check.Err = asked.find(ctx, strings.Repeat("0", 64))
+		_, check.Err = runtime.find(ctx, strings.Repeat("0", 64))
 		checks = append(checks, check)
 	}
 	return checks

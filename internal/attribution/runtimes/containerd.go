@@ -45,11 +45,11 @@ func (c *containerd) find(ctx context.Context, id string) (*Description, error) 
 	if namespace == "" || c.api == nil {
 		return found, err
 	}
-	asked, err := c.api.find(ctx, namespace, id)
-	if asked == nil {
+	answer, err := c.api.find(ctx, namespace, id)
+	if answer == nil {
 		return found, err
 	}
-	return asked, nil
+	return answer, nil
 }
 
 // fromBundle returns the namespace of a running container, and what its OCI specification says of it; nil if that has no name.

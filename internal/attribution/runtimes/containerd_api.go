@@ -75,11 +75,11 @@ func (rawCodec) Marshal(v any) ([]byte, error) {
 
 // Unmarshal implements encoding.Codec.
 func (rawCodec) Unmarshal(data []byte, v any) error {
-	to, ok := v.(*[]byte)
+	target, ok := v.(*[]byte)
 	if !ok {
 		return fmt.Errorf("%T is not an encoded message", v)
 	}
-	*to = append([]byte(nil), data...)
+	*target = append([]byte(nil), data...)
 	return nil
 }
 
@@ -90,7 +90,7 @@ func parseGetResponse(data []byte) (*Description, error) {
 	err := eachField(data, 1, func(container []byte) error {
 		err := eachField(container, 2, func(entry []byte) error {
 			var key, value []byte
-			last := func(to *[]byte) func([]byte) error { return func(b []byte) error { *to = b; return nil } }
+			last := func(target *[]byte) func([]byte) error { return func(b []byte) error { *target = b; return nil } }
 			if err := errors.Join(eachField(entry, 1, last(&key)), eachField(entry, 2, last(&value))); err != nil {
 				return err
 			}

@@ -44,11 +44,11 @@ func (d *docker) find(ctx context.Context, id string) (*Description, error) {
 	if found != nil || d.engine == nil {
 		return found, err
 	}
-	asked, err2 := d.engine.find(ctx, id)
+	answer, err2 := d.engine.find(ctx, id)
 	if err2 != nil {
 		return nil, errors.Join(err, err2)
 	}
-	return asked, nil // also if the state files could not be read: Docker itself has answered
+	return answer, nil // also if the state files could not be read: Docker itself has answered
 }
 
 func (d *docker) fromFile(id string) (*Description, error) {

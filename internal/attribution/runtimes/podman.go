@@ -39,11 +39,11 @@ func (p *podman) find(ctx context.Context, id string) (*Description, error) {
 	if p.engine == nil || (found != nil && !p.wantLabels) {
 		return found, err
 	}
-	asked, err := p.engine.find(ctx, id)
-	if asked == nil { // of another user, whose containers this socket does not have, or the socket is not there
+	answer, err := p.engine.find(ctx, id)
+	if answer == nil { // of another user, whose containers this socket does not have, or the socket is not there
 		return found, err
 	}
-	return asked, nil
+	return answer, nil
 }
 
 // fromStorage looks into all storages in their order. Users may write to their own, so the system's are to be named first.

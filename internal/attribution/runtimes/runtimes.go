@@ -60,8 +60,8 @@ func (r *Runtimes) Find(ctx context.Context, id string) (*Description, error) {
 		return nil, nil
 	}
 	var errs []error
-	for _, asked := range r.runtimes {
-		found, err := asked.find(ctx, id)
+	for _, runtime := range r.runtimes {
+		found, err := runtime.find(ctx, id)
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -99,7 +99,7 @@ func each(dir, prefix string, do func(number, dir string) error) error {
 // parseDevices parses lines such as "c 195:0 rwm" and returns the names of the device nodes of GPUs, each once; all if a line is for all
 // devices, or for all of a GPU's major.
 func parseDevices(content []byte) (nodes []string, all bool) {
-	seen := map[string]bool{}
+	unique := map[string]bool{}
 	for line := range bytes.Lines(content) {
 		fields := strings.Fields(string(line))
 		if len(fields) < 2 || fields[0] == "b" {
@@ -113,8 +113,8 @@ func parseDevices(content []byte) (nodes []string, all bool) {
 		case fields[0] != "c":
 			continue
 		}
-		if node := nodeOf(major, minor); node != "" && !seen[node] {
-			seen[node] = true
+		if node := nodeOf(major, minor); node != "" && !unique[node] {
+			unique[node] = true
 			nodes = append(nodes, node)
 		}
 	}

@@ -112,16 +112,16 @@ func readFile(path string) ([]byte, error) {
 // parseJobs parses a job ID on each line. A job that is named twice holds the device once.
 func parseJobs(content []byte) ([]string, error) {
 	var jobs []string
-	seen := map[string]bool{}
+	unique := map[string]bool{}
 	for line := range bytes.Lines(content) {
 		id := string(bytes.TrimSpace(line))
 		switch {
-		case id == "" || seen[id]:
+		case id == "" || unique[id]:
 			continue
 		case !isJobID(id), len(jobs) == maxJobs:
 			return nil, errFormat
 		}
-		seen[id] = true
+		unique[id] = true
 		jobs = append(jobs, id)
 	}
 	return jobs, nil

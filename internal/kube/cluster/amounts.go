@@ -33,15 +33,15 @@ func (names resourceNames) amounts(list corev1.ResourceList) []amount {
 func (names resourceNames) requested(c *corev1.Container) []amount {
 	requested := names.amounts(c.Resources.Requests)
 	for _, limit := range names.amounts(c.Resources.Limits) {
-		if !has(requested, limit.resource) {
+		if !contains(requested, limit.resource) {
 			requested = append(requested, limit)
 		}
 	}
 	return slices.DeleteFunc(requested, func(a amount) bool { return a.count == 0 })
 }
 
-// has reports whether a resource is among amounts, possibly with 0.
-func has(amounts []amount, resource string) bool {
+// contains reports whether a resource is among amounts, possibly with 0.
+func contains(amounts []amount, resource string) bool {
 	return slices.ContainsFunc(amounts, func(a amount) bool { return a.resource == resource })
 }
 
@@ -65,7 +65,7 @@ func largest(a, b []amount) []amount {
 	return combine(a, b, func(x, y int64) int64 { return max(x, y) })
 }
 
-func combine(a, b []amount, with func(x, y int64) int64) []amount {
+func combine(a, b []amount, operation func(x, y int64) int64) []amount {
 	result := slices.Clone(a)
 	for _, other := range b {
 		i := slices.IndexFunc(result, func(x amount) bool { return x.resource == other.resource })
@@ -73,7 +73,7 @@ func combine(a, b []amount, with func(x, y int64) int64) []amount {
 			result = append(result, other)
 			continue
 		}
-		result[i].count = with(result[i].count, other.count)
+		result[i].count = operation(result[i].count, other.count)
 	}
 	return result
 }

@@ -16,6 +16,6 @@ func TestAmounts(t *testing.T) {
 	assert.Equal(t, []amount{{nvidia, 1}, {amd, 2}}, a, "unchanged")
 	assert.Equal(t, int64(4), count(b, nvidia))
 	assert.Zero(t, count(b, amd))
-	assert.True(t, has([]amount{{nvidia, 0}}, nvidia))
-	assert.False(t, has(a, mig))
+	assert.True(t, contains([]amount{{nvidia, 0}}, nvidia))
+	assert.False(t, contains(a, mig))
 }

@@ -21,17 +21,17 @@ const (
 	listWait = 15 * time.Second
 )
 
-// await waits, within bounds, until the owners of a new pod, and the claims of one that was bound, are known. was is its former state; nil or another
-// pod's if it is new. A pod waits once for each.
-func (v *View) await(was, pod *storedPod) {
+// await waits, within bounds, until the owners of a new pod, and the claims of one that was bound, are known. previous is its former state; nil or
+// another pod's if it is new. A pod waits once for each.
+func (v *View) await(previous, pod *storedPod) {
 	if pod == nil {
 		return
 	}
-	appeared := was == nil || was.UID != pod.UID
+	appeared := previous == nil || previous.UID != pod.UID
 	if appeared {
 		v.waitOwners(pod)
 	}
-	if appeared || was.node == "" {
+	if appeared || previous.node == "" {
 		v.waitClaims(pod)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube/lifecycle"
 )
 
-// claimRequests returns what the claims of a pod request, and for which containers. given: while the pod has a node and has not ended, only claims that
-// were given devices are for containers.
-func claimRequests(pod *storedPod, get func(name string) *kube.RequestedClaim, given bool) (requests []gpu.ResourceCount, allocations []lifecycle.Allocation) {
+// claimRequests returns what the claims of a pod request, and for which containers. allocatedOnly: while the pod has a node and has not ended, only
+// claims that have allocated devices are for containers.
+func claimRequests(pod *storedPod, get func(name string) *kube.RequestedClaim, allocatedOnly bool) (requests []gpu.ResourceCount, allocations []lifecycle.Allocation) {
 	for i := range pod.claims {
 		claim := get(pod.claims[i].Name)
 		if claim == nil {
@@ -21,7 +21,7 @@ func claimRequests(pod *storedPod, get func(name string) *kube.RequestedClaim, g
 		}
 		for _, r := range claim.Requests {
 			requests = lifecycle.AddRequests(requests, []gpu.ResourceCount{{Resource: r.Class, Count: r.Count}})
-			if given && pod.node != "" && !claim.Allocated {
+			if allocatedOnly && pod.node != "" && !claim.Allocated {
 				continue
 			}
 			first := len(allocations)

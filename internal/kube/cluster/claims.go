@@ -49,19 +49,19 @@ func indexClaims(object any) ([]string, error) {
 
 // claimed is a pod with claims whose end was not seen.
 type claimed struct {
-	pod    *storedPod // as it was last handed on
-	known  map[string]*kube.RequestedClaim
-	wanted bool // it requests a GPU
+	pod         *storedPod // as it was last handed on
+	known       map[string]*kube.RequestedClaim
+	requestsGPU bool // it requests a GPU
 }
 
 // follow hands a pod on that requests a GPU, as it is now.
-func (v *View) follow(object any, seen func(*lifecycle.Pod)) {
+func (v *View) follow(object any, handler func(*lifecycle.Pod)) {
 	stored := podIn(object)
 	if stored == nil {
 		return
 	}
 	if len(stored.claims) == 0 {
-		seen(v.lifeOf(stored, nil, nil))
+		handler(v.lifeOf(stored, nil, nil))
 		return
 	}
 	v.handing.Lock()
@@ -72,17 +72,17 @@ func (v *View) follow(object any, seen func(*lifecycle.Pod)) {
 		v.claimed[stored.UID] = c
 	}
 	c.pod = stored
-	v.hand(c, seen)
+	v.hand(c, handler)
 }
 
 // unfollow hands on that a pod exists no more.
-func (v *View) unfollow(object any, gone func(*lifecycle.Pod)) {
+func (v *View) unfollow(object any, handler func(*lifecycle.Pod)) {
 	stored := podIn(object)
 	if stored == nil {
 		return
 	}
 	if len(stored.claims) == 0 {
-		gone(v.lifeOf(stored, nil, nil))
+		handler(v.lifeOf(stored, nil, nil))
 		return
 	}
 	v.handing.Lock()
@@ -90,14 +90,14 @@ func (v *View) unfollow(object any, gone func(*lifecycle.Pod)) {
 	if c := v.claimed[stored.UID]; c != nil {
 		delete(v.claimed, stored.UID)
 		c.pod = stored
-		v.hand(c, gone)
+		v.hand(c, handler)
 	}
 }
 
 // claimChanged hands on the pods of a claim again. They are as they were handed on last, and not as the informer has them: what is between was not
 // handed on yet.
 func (v *View) claimChanged(claim kube.Claim) {
-	if v.seen == nil {
+	if v.podHandler == nil {
 		return
 	}
 	objects, _ := v.pods.GetIndexer().ByIndex(claimIndex, claim.Namespace+"/"+claim.Name) // the index exists
@@ -105,15 +105,15 @@ func (v *View) claimChanged(claim kube.Claim) {
 	defer v.handing.Unlock()
 	for _, object := range objects {
 		if pod, ok := object.(*storedPod); ok && v.claimed[pod.UID] != nil {
-			v.hand(v.claimed[pod.UID], v.seen)
+			v.hand(v.claimed[pod.UID], v.podHandler)
 		}
 	}
 }
 
 // hand hands on a pod with claims, if it requests a GPU. What a claim was given is kept after the claim has lost it: that happens before the pod is
 // deleted. A pod that is known from before is handed on although its claims cannot be read: what they are for is known, too.
-func (v *View) hand(c *claimed, to func(*lifecycle.Pod)) {
-	known, partial := c.wanted || v.knows(string(c.pod.UID)), false
+func (v *View) hand(c *claimed, handler func(*lifecycle.Pod)) {
+	known, partial := c.requestsGPU || v.knows(string(c.pod.UID)), false
 	get := func(name string) *kube.RequestedClaim {
 		if name == "" { // not made yet, or not needed
 			return nil
@@ -129,11 +129,11 @@ func (v *View) hand(c *claimed, to func(*lifecycle.Pod)) {
 		return claim
 	}
 	requests, allocations := claimRequests(c.pod, get, true)
-	c.wanted = c.wanted || len(requests) > 0 || len(c.pod.life.Requests) > 0 || len(c.pod.life.Allocations) > 0 || known && partial
-	if c.wanted {
+	c.requestsGPU = c.requestsGPU || len(requests) > 0 || len(c.pod.life.Requests) > 0 || len(c.pod.life.Allocations) > 0 || known && partial
+	if c.requestsGPU {
 		pod := v.lifeOf(c.pod, requests, allocations)
 		pod.Partial = partial
-		to(pod)
+		handler(pod)
 	}
 }
 
@@ -146,9 +146,9 @@ func (c *claimed) know(name string, now *kube.RequestedClaim) {
 			return
 		}
 		if same && now.Users < known.Users {
-			kept := *now
-			kept.Users = known.Users
-			now = &kept
+			merged := *now
+			merged.Users = known.Users
+			now = &merged
 		}
 	}
 	c.known[name] = now

@@ -46,8 +46,8 @@ func (s *store) lifeOf(pod *corev1.Pod, stored *storedPod) *lifecycle.Pod {
 // Followers take the pods that request GPUs. For one pod, Seen and Gone are called one after the other; for several
 // pods at the same time, and Listed at any time.
 type Followers struct {
-	Seen func(*lifecycle.Pod)                // a pod, when it was first seen and whenever it has changed
-	Gone func(pod *lifecycle.Pod, seen bool) // a pod that exists no more; seen: its last state was
+	Seen func(*lifecycle.Pod)                    // a pod, when it was first seen and whenever it has changed
+	Gone func(pod *lifecycle.Pod, complete bool) // a pod that exists no more; complete: with its last state
 	// Listed: the first list was read to its end. exists reports whether a pod is there, followed or not.
 	Listed func(exists func(*lifecycle.Pod) bool)
 	// Knows reports whether a pod is known by its UID: Seen has had it, in this process or an earlier one.
@@ -57,28 +57,28 @@ type Followers struct {
 }
 
 // Follow has the pods that request GPUs followed, with labels of these keys. It is called before Start.
-func (v *View) Follow(labels []string, to Followers) error {
+func (v *View) Follow(labels []string, followers Followers) error {
 	v.store.follow, v.store.labels = true, labels
-	v.store.snapshots, v.seen, v.knows = to.Snapshots, to.Seen, to.Knows
+	v.store.snapshots, v.podHandler, v.knows = followers.Snapshots, followers.Seen, followers.Knows
 	registration, err := v.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			v.await(nil, podIn(object))
-			v.follow(object, to.Seen)
+			v.follow(object, followers.Seen)
 		},
 		UpdateFunc: func(before, object any) {
-			was, pod := podIn(before), podIn(object)
-			if was != nil && (pod == nil || pod.UID != was.UID) { // another pod has the name, and the end of the first was not seen
-				v.unfollow(was, func(pod *lifecycle.Pod) { to.Gone(pod, false) })
+			previous, pod := podIn(before), podIn(object)
+			if previous != nil && (pod == nil || pod.UID != previous.UID) { // another pod has the name, and the end of the first was not seen
+				v.unfollow(previous, func(pod *lifecycle.Pod) { followers.Gone(pod, false) })
 			}
-			v.await(was, pod)
-			v.follow(object, to.Seen)
+			v.await(previous, pod)
+			v.follow(object, followers.Seen)
 		},
 		DeleteFunc: func(object any) {
 			last, missed := object.(cache.DeletedFinalStateUnknown)
 			if missed {
 				object = last.Obj
 			}
-			v.unfollow(object, func(pod *lifecycle.Pod) { to.Gone(pod, !missed) })
+			v.unfollow(object, func(pod *lifecycle.Pod) { followers.Gone(pod, !missed) })
 		},
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (v *View) Follow(labels []string, to Followers) error {
 	}
 	v.listed = func() {
 		if cache.WaitForCacheSync(v.ctx.Done(), registration.HasSynced) {
-			to.Listed(v.exists)
+			followers.Listed(v.exists)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (p *placement) fits(n *site) bool {
 		}
 	}
 	for key, value := range p.selector {
-		if has, ok := n.labels[key]; !ok || has != value {
+		if label, ok := n.labels[key]; !ok || label != value {
 			return false
 		}
 	}
@@ -88,10 +88,10 @@ var operators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-func matchesAll(requirements []corev1.NodeSelectorRequirement, of labels.Set) bool {
+func matchesAll(requirements []corev1.NodeSelectorRequirement, set labels.Set) bool {
 	for _, r := range requirements {
 		requirement, err := labels.NewRequirement(r.Key, operators[r.Operator], r.Values)
-		if err != nil || !requirement.Matches(of) {
+		if err != nil || !requirement.Matches(set) {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64)
 	var offers []offer
 	for _, node := range nodes {
 		// Also with 0: kubelets leave that when a device plugin is gone.
-		if has(node.allocatable, resource) || has(node.capacity, resource) {
+		if contains(node.allocatable, resource) || contains(node.capacity, resource) {
 			offers = append(offers, offer{node, count(node.allocatable, resource) - requested[nodeKey{node.Name, resource}]})
 		}
 	}
@@ -108,8 +108,8 @@ func offersOf(resource string, nodes []*storedNode, requested map[nodeKey]int64)
 // waits reports whether a pod waits for a resource that the scheduler misses on some node. The scheduler misses it on each node without
 // any, and most nodes of a cluster may have none, regardless of what keeps the pod from the nodes that have it. So either some node has or
 // had the resource, fits the pod and has too few left, or no node ever had it.
-func waits(p *placement, wanted int64, offers []offer) bool {
-	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < wanted && p.fits(&o.node.site) })
+func waits(p *placement, need int64, offers []offer) bool {
+	return len(offers) == 0 || slices.ContainsFunc(offers, func(o offer) bool { return o.left < need && p.fits(&o.node.site) })
 }
 
 // nodeResources returns what the nodes have, without requests on a node that is gone.

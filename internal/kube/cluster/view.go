@@ -37,10 +37,10 @@ type View struct {
 	ownersListed, claimsListed bool
 	ownersPause, claimsPause   time.Time
 
-	seen    func(*lifecycle.Pod) // of the followers, as is knows; nil if pods are not followed
-	knows   func(uid string) bool
-	handing sync.Mutex // pods with claims are handed on one after the other
-	claimed map[types.UID]*claimed
+	podHandler func(*lifecycle.Pod) // of the followers, as is knows; nil if pods are not followed
+	knows      func(uid string) bool
+	handing    sync.Mutex // pods with claims are handed on one after the other
+	claimed    map[types.UID]*claimed
 }
 
 // New returns a View, of the resources whose names match a pattern, that does not watch yet. It needs list and watch on pods and nodes. owners may be

@@ -36,26 +36,26 @@ func (p *Pod) givenSince(before *Pod) []Allocation {
 	case before.Node == "":
 		return p.Allocations
 	}
-	var given []Allocation
+	var result []Allocation
 	for _, a := range p.Allocations {
 		if !slices.ContainsFunc(before.Allocations, a.same) {
-			given = append(given, a)
+			result = append(result, a)
 		}
 	}
-	return given
+	return result
 }
 
 // allocated adds what the pod's containers were given.
-func (c *changes) allocated(given []Allocation) {
+func (c *changes) allocated(allocations []Allocation) {
 	start := c.pod.bound()
-	for i := range given {
-		c.addAllocation(gpu.EventAllocated, start, &given[i], &gpu.Use{Start: start, StartKnown: true})
+	for i := range allocations {
+		c.addAllocation(gpu.EventAllocated, start, &allocations[i], &gpu.Use{Start: start, StartKnown: true})
 	}
 }
 
 // released adds that the pod's containers have given back what they had. end is when, zero: when it was noticed; known is false if it is only when
 // the pod was last known to exist.
-func (c *changes) released(had []Allocation, end time.Time, known bool) {
+func (c *changes) released(allocations []Allocation, end time.Time, known bool) {
 	if c.pod.Node == "" {
 		return
 	}
@@ -66,8 +66,8 @@ func (c *changes) released(had []Allocation, end time.Time, known bool) {
 	if end.Before(start) { // clocks of two machines
 		end = start
 	}
-	for i := range had {
-		a := &had[i]
+	for i := range allocations {
+		a := &allocations[i]
 		use := &gpu.Use{Start: start, StartKnown: true, End: end, EndKnown: known}
 		if count, ok := a.Count.Get(); ok && !a.Shared {
 			use.GPUTime = gpu.Some(float64(count) * end.Sub(start).Seconds())
@@ -76,7 +76,7 @@ func (c *changes) released(had []Allocation, end time.Time, known bool) {
 	}
 }
 
-func (c *changes) addAllocation(kind gpu.EventType, at time.Time, a *Allocation, use *gpu.Use) {
+func (c *changes) addAllocation(kind gpu.EventType, eventTime time.Time, a *Allocation, use *gpu.Use) {
 	p := c.pod
 	holder := &gpu.Holder{
 		Container: &gpu.Container{Namespace: p.Namespace, PodName: p.Name, PodUID: p.UID, Name: a.Container, Owners: p.Owners, Labels: p.Labels},
@@ -92,15 +92,15 @@ func (c *changes) addAllocation(kind gpu.EventType, at time.Time, a *Allocation,
 		holder.Container.ID = status.ID
 	}
 	c.events = append(c.events, gpu.Event{
-		Type: kind, Time: at, Holder: holder, Outside: &gpu.Outside{Node: p.Node, Count: a.Count}, Use: use,
+		Type: kind, Time: eventTime, Holder: holder, Outside: &gpu.Outside{Node: p.Node, Count: a.Count}, Use: use,
 		UID: eventUID(p.Created, p.UID, words[kind], a.Container, a.Resource),
 	})
 }
 
 // bound returns when the pod got its node. A pod without that time in the API was created with a node.
 func (p *Pod) bound() time.Time {
-	if at := p.scheduled(); !at.IsZero() {
-		return at
+	if boundTime := p.scheduled(); !boundTime.IsZero() {
+		return boundTime
 	}
 	return p.Created
 }

@@ -36,8 +36,8 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	if pod.Node != "" && last.Node == "" {
 		c.add(gpu.EventPodScheduled, pod.scheduled(), pod.names()+" was scheduled to "+pod.Node, gpu.PodChange{})
 	}
-	given := pod.givenSince(last)
-	c.allocated(given)
+	allocations := pod.givenSince(last)
+	c.allocated(allocations)
 	c.conditions(last)
 	c.restarts(last)
 	if e := pod.evicted(); e != nil && (before == nil || before.evicted() == nil) {
@@ -48,7 +48,7 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	case pod.Ended() && !last.Ended():
 		c.released(pod.Allocations, pod.ended(), true)
 	case pod.Ended():
-		c.released(given, pod.ended(), true)
+		c.released(allocations, pod.ended(), true)
 	}
 	if pod.Snapshot != "" && (before == nil || pod.Snapshot != before.Snapshot) {
 		c.add(gpu.EventPodSnapshot, time.Time{}, pod.Snapshot, gpu.PodChange{}, pod.Version)
@@ -56,18 +56,18 @@ func Changes(before, pod *Pod, now time.Time) []gpu.Event {
 	return c.events
 }
 
-// Deleted returns that a pod is gone. seen is when it was last known to exist, if its end was not observed; zero if the API server has
+// Deleted returns that a pod is gone. lastSeen is when it was last known to exist, if its end was not observed; zero if the API server has
 // reported it.
-func Deleted(pod *Pod, seen, now time.Time) []gpu.Event {
+func Deleted(pod *Pod, lastSeen, now time.Time) []gpu.Event {
 	c := &changes{pod: pod, now: now}
 	if !pod.Ended() {
-		c.released(pod.Allocations, seen, seen.IsZero())
+		c.released(pod.Allocations, lastSeen, lastSeen.IsZero())
 	}
 	message := pod.names() + " was deleted"
-	if !seen.IsZero() {
+	if !lastSeen.IsZero() {
 		message = pod.names() + " is gone; the time of its deletion is not known"
 	}
-	c.add(gpu.EventPodDeleted, time.Time{}, message, gpu.PodChange{LastSeen: seen})
+	c.add(gpu.EventPodDeleted, time.Time{}, message, gpu.PodChange{LastSeen: lastSeen})
 	return c.events
 }
 
@@ -78,28 +78,28 @@ var words = map[gpu.EventType]string{
 	gpu.EventPodDeleted: "deleted", gpu.EventAllocated: "allocated", gpu.EventReleased: "released", gpu.EventPodSnapshot: "snapshot",
 }
 
-// add adds an event. at is the API's time of it, zero if it is missing. what distinguishes it from other events of the type of the same
-// pod.
-func (c *changes) add(kind gpu.EventType, at time.Time, message string, change gpu.PodChange, what ...string) {
+// add adds an event. eventTime is the API's time of it, zero if it is missing. identity distinguishes it from other events of the type
+// of the same pod.
+func (c *changes) add(kind gpu.EventType, eventTime time.Time, message string, change gpu.PodChange, identity ...string) {
 	p := c.pod
 	change.Namespace, change.Name, change.UID, change.Node = p.Namespace, p.Name, p.UID, p.Node
 	change.Owners, change.Labels, change.Requests = p.Owners, p.Labels, p.Requests
 	change.Phase = p.Phase
-	e := gpu.Event{Type: kind, Time: at, Message: message, Pod: &change}
-	if at.IsZero() {
+	e := gpu.Event{Type: kind, Time: eventTime, Message: message, Pod: &change}
+	if eventTime.IsZero() {
 		e.Time = c.now
 	}
-	e.UID = eventUID(c.timeOfUID(kind, at), append([]string{p.UID, words[kind]}, what...)...)
+	e.UID = eventUID(c.timeOfUID(kind, eventTime), append([]string{p.UID, words[kind]}, identity...)...)
 	c.events = append(c.events, e)
 }
 
 // timeOfUID returns the time in the UID of an event. If possible, it is the same whenever the event is found.
-func (c *changes) timeOfUID(kind gpu.EventType, at time.Time) time.Time {
+func (c *changes) timeOfUID(kind gpu.EventType, eventTime time.Time) time.Time {
 	switch {
 	case kind == gpu.EventPodPhase: // after two restarts the API does not have the start of the pod any more
 		return c.pod.Created
-	case !at.IsZero():
-		return at
+	case !eventTime.IsZero():
+		return eventTime
 	case kind == gpu.EventPodPending || kind == gpu.EventPodCondition: // the same may come again
 		return c.now
 	default:
@@ -134,11 +134,11 @@ func (c *changes) pending(before *Pod) {
 			return // the numbers of nodes change all the time, and with them the order of what the scheduler says
 		}
 	}
-	at := now.Since
+	start := now.Since
 	if before != nil && before.unscheduled() != nil {
-		at = time.Time{} // the condition has the time since when the pod is pending at all
+		start = time.Time{} // the condition has the time since when the pod is pending at all
 	}
-	c.add(gpu.EventPodPending, at, because(c.pod.names()+" is not scheduled", cmp.Or(now.Message, now.Reason)), gpu.PodChange{Reason: now.Reason},
+	c.add(gpu.EventPodPending, start, because(c.pod.names()+" is not scheduled", cmp.Or(now.Message, now.Reason)), gpu.PodChange{Reason: now.Reason},
 		now.Reason, wordsOf(now.Message))
 }
 
@@ -182,11 +182,11 @@ func (c *changes) phase(before *Pod) {
 	c.add(gpu.EventPodFinished, p.phaseStart(), message, change, p.Phase)
 }
 
-func because(what, why string) string {
+func because(message, why string) string {
 	if why == "" {
-		return what
+		return message
 	}
-	return what + ": " + why
+	return message + ": " + why
 }
 
 // wordsOf returns the words of a message in alphabetical order, each once, without numbers.

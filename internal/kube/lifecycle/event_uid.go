@@ -12,12 +12,12 @@ import (
 )
 
 // eventUID returns a UUID of version 7 that is the same whenever the same change of the same object is found: after a restart of the
-// collector, and by another replica. A receiver that gets it twice can drop one. at is a time of the API's.
-func eventUID(at time.Time, of ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
+// collector, and by another replica. A receiver that gets it twice can drop one. eventTime is a time of the API's.
+func eventUID(eventTime time.Time, identity ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(identity, "\x00")))
 	var id uuid.UUID
 	copy(id[6:], sum[:])
-	ms := max(at.UnixMilli(), 0)
+	ms := max(eventTime.UnixMilli(), 0)
 	for i := range 6 {
 		id[i] = byte(ms >> (8 * (5 - i)))
 	}

@@ -14,15 +14,15 @@ func (p *Pod) after(before *Pod) *Pod {
 	if before == nil {
 		return p
 	}
-	kept := *p
-	kept.Owners = ownersAfter(before, p)
+	result := *p
+	result.Owners = ownersAfter(before, p)
 	if p.Partial {
-		kept.Requests = requestsAfter(before.Requests, p.Requests)
+		result.Requests = requestsAfter(before.Requests, p.Requests)
 	}
 	if before.Node != "" {
-		kept.Allocations = allocationsAfter(before.Allocations, p.Allocations)
+		result.Allocations = allocationsAfter(before.Allocations, p.Allocations)
 	}
-	return &kept
+	return &result
 }
 
 // ownersAfter returns the owners that the pod had before, if those that are known now are only the first of them: who deletes a Deployment has its

@@ -90,7 +90,7 @@ func (t *Tracker) restore(name string, data []byte) error {
 		if k.Pod == nil || k.Pod.UID != uid {
 			return errors.New("it is not a pod with this UID")
 		}
-		t.known[uid] = known{pod: k.Pod, seen: k.Seen}
+		t.known[uid] = known{pod: k.Pod, lastSeen: k.Seen}
 	case workloadPart:
 		var k knownWorkload
 		if err := json.Unmarshal(data, &k); err != nil {
@@ -136,7 +136,7 @@ func (t *Tracker) Checkpoint(take func()) map[string]any {
 			parts[name] = t.confirmed
 		case strings.HasPrefix(name, podPart):
 			if k, ok := t.known[uid]; ok {
-				parts[name] = knownPod{Pod: k.pod, Seen: k.seen}
+				parts[name] = knownPod{Pod: k.pod, Seen: k.lastSeen}
 			} else {
 				parts[name] = nil
 			}

@@ -55,7 +55,7 @@ const (
 func New(pod *corev1.Pod, requests []gpu.ResourceCount, owners []gpu.Owner, labels []string) *Pod {
 	p := &Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID), Node: gpu.BoundedText(pod.Spec.NodeName, maxText),
-		Created: pod.CreationTimestamp.Time, Owners: owners, Labels: kept(pod.Labels, labels), Requests: requests,
+		Created: pod.CreationTimestamp.Time, Owners: owners, Labels: selectedLabels(pod.Labels, labels), Requests: requests,
 		Phase:  gpu.BoundedText(string(pod.Status.Phase), maxText),
 		Reason: gpu.BoundedText(pod.Status.Reason, maxText), Message: gpu.BoundedText(pod.Status.Message, maxMessage), Containers: containers(&pod.Status),
 	}
@@ -69,7 +69,7 @@ func New(pod *corev1.Pod, requests []gpu.ResourceCount, owners []gpu.Owner, labe
 	return p
 }
 
-func kept(labels map[string]string, keys []string) map[string]string {
+func selectedLabels(labels map[string]string, keys []string) map[string]string {
 	var found map[string]string
 	for _, key := range keys {
 		if value, ok := labels[key]; ok {

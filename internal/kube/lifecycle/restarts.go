@@ -27,15 +27,15 @@ func (c *changes) restarts(before *Pod) {
 			continue
 		}
 		message := fmt.Sprintf("%s: container %s restarted (%d times)", c.pod.names(), now.Name, now.Restarts)
-		at := now.Started
+		start := now.Started
 		if last := now.Last; last != nil {
 			message = fmt.Sprintf("%s after exit code %d", message, last.ExitCode)
 			message = because(message, last.Reason)
-			if at.IsZero() { // the container waits for the next restart: what it was restarted as has ended, too
-				at = last.Started
+			if start.IsZero() { // the container waits for the next restart: what it was restarted as has ended, too
+				start = last.Started
 			}
 		}
-		c.add(gpu.EventPodRestarted, at, message, gpu.PodChange{Container: now.change(now.Last)}, now.Name, strconv.FormatInt(now.Restarts, 10))
+		c.add(gpu.EventPodRestarted, start, message, gpu.PodChange{Container: now.change(now.Last)}, now.Name, strconv.FormatInt(now.Restarts, 10))
 	}
 }
 

@@ -173,16 +173,16 @@ func snapshotContainers(containers []corev1.Container) []snapshotContainer {
 	var all []snapshotContainer
 	for i := range first(containers, maxContainers) {
 		c := &containers[i]
-		kept := snapshotContainer{
+		container := snapshotContainer{
 			Name: gpu.BoundedText(c.Name, maxText), Image: gpu.BoundedText(c.Image, 2*maxText), Requests: quantities(c.Resources.Requests), Limits: quantities(c.Resources.Limits),
 		}
 		if c.RestartPolicy != nil {
-			kept.RestartPolicy = gpu.BoundedText(string(*c.RestartPolicy), maxText)
+			container.RestartPolicy = gpu.BoundedText(string(*c.RestartPolicy), maxText)
 		}
 		for _, claim := range first(c.Resources.Claims, maxEntries) {
-			kept.Claims = append(kept.Claims, gpu.BoundedText(claim.Name, maxText))
+			container.Claims = append(container.Claims, gpu.BoundedText(claim.Name, maxText))
 		}
-		all = append(all, kept)
+		all = append(all, container)
 	}
 	return all
 }
@@ -242,8 +242,8 @@ func textOf(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	kept := gpu.BoundedText(*s, maxText)
-	return &kept
+	text := gpu.BoundedText(*s, maxText)
+	return &text
 }
 
 func quantities(list corev1.ResourceList) map[string]string {
@@ -256,13 +256,13 @@ func quantities(list corev1.ResourceList) map[string]string {
 }
 
 // texts returns the first entries of a map, by key.
-func texts(of map[string]string) map[string]string {
-	var kept map[string]string
-	for _, key := range first(slices.Sorted(maps.Keys(of)), maxEntries) {
-		if kept == nil {
-			kept = make(map[string]string)
+func texts(values map[string]string) map[string]string {
+	var result map[string]string
+	for _, key := range first(slices.Sorted(maps.Keys(values)), maxEntries) {
+		if result == nil {
+			result = make(map[string]string)
 		}
-		kept[gpu.BoundedText(key, 2*maxText)] = gpu.BoundedText(of[key], maxText)
+		result[gpu.BoundedText(key, 2*maxText)] = gpu.BoundedText(values[key], maxText)
 	}
-	return kept
+	return result
 }

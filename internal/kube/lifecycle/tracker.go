@@ -27,8 +27,8 @@ type Tracker struct {
 
 // known is a pod that was not seen to be deleted.
 type known struct {
-	pod  *Pod
-	seen time.Time // when it last changed
+	pod      *Pod
+	lastSeen time.Time // when it last changed
 }
 
 // NewTracker returns a Tracker that knows no pod. emit gets the events; it must not wait, and not call the Tracker.
@@ -51,7 +51,7 @@ func (t *Tracker) Seen(pod *Pod) {
 	now := t.now()
 	before := t.known[pod.UID].pod
 	pod = pod.after(before)
-	t.known[pod.UID] = known{pod: pod, seen: now}
+	t.known[pod.UID] = known{pod: pod, lastSeen: now}
 	delete(t.missing, pod.UID)
 	t.notePod(before, pod)
 	t.send(append(Changes(before, pod, now), t.workloads.join(before, pod, t.listed, now)...))
@@ -67,16 +67,16 @@ func (t *Tracker) Gone(pod *Pod, observed bool) {
 		return
 	}
 	now := t.now()
-	var seen time.Time
+	var lastSeen time.Time
 	if !observed {
-		seen = last.seen
-		if t.confirmed.After(seen) {
-			seen = t.confirmed
+		lastSeen = last.lastSeen
+		if t.confirmed.After(lastSeen) {
+			lastSeen = t.confirmed
 		}
 	}
-	t.forget(last.pod, seen, now)
+	t.forget(last.pod, lastSeen, now)
 	if !observed {
-		t.send(Deleted(last.pod, seen, now))
+		t.send(Deleted(last.pod, lastSeen, now))
 		return
 	}
 	pod = pod.after(last.pod)
@@ -92,10 +92,10 @@ func (t *Tracker) Forget(pod *Pod) {
 	}
 }
 
-func (t *Tracker) forget(pod *Pod, seen, now time.Time) {
+func (t *Tracker) forget(pod *Pod, lastSeen, now time.Time) {
 	delete(t.known, pod.UID)
 	delete(t.missing, pod.UID)
-	t.workloads.leave(pod, seen, now)
+	t.workloads.leave(pod, lastSeen, now)
 	t.notePod(nil, pod)
 }
 
@@ -122,13 +122,13 @@ func (t *Tracker) Tick() {
 }
 
 // Confirm notes that the cluster could be read at a time, so that all known pods existed then: not those that are missing.
-func (t *Tracker) Confirm(at time.Time) {
+func (t *Tracker) Confirm(readTime time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.missing) > 0 {
 		return
 	}
-	t.confirmed = at
+	t.confirmed = readTime
 	t.note(confirmedPart)
 }
 

@@ -77,8 +77,8 @@ func (all workloads) join(before, pod *Pod, listed bool, now time.Time) []gpu.Ev
 	return []gpu.Event{w.start()}
 }
 
-// leave takes a pod that has ended or is gone. seen is when it was last known to exist, if its end was not observed.
-func (all workloads) leave(pod *Pod, seen, now time.Time) {
+// leave takes a pod that has ended or is gone. lastSeen is when it was last known to exist, if its end was not observed.
+func (all workloads) leave(pod *Pod, lastSeen, now time.Time) {
 	w := all[pod.workload()]
 	if w == nil {
 		return
@@ -86,8 +86,8 @@ func (all workloads) leave(pod *Pod, seen, now time.Time) {
 	if _, known := w.live[pod.UID]; known {
 		delete(w.live, pod.UID)
 		w.changed = now
-		if seen.IsZero() || seen.After(w.lastSeen) {
-			w.lastSeen = seen
+		if lastSeen.IsZero() || lastSeen.After(w.lastSeen) {
+			w.lastSeen = lastSeen
 		}
 	}
 }
@@ -141,23 +141,23 @@ func (w *workload) start() gpu.Event {
 }
 
 func (w *workload) end() gpu.Event {
-	end, what := w.changed, "has ended"
+	end, description := w.changed, "has ended"
 	if !w.lastSeen.IsZero() {
-		end, what = w.lastSeen, "has ended; the time is not known"
+		end, description = w.lastSeen, "has ended; the time is not known"
 	}
-	e := w.event(gpu.EventWorkloadEnded, w.changed, what)
+	e := w.event(gpu.EventWorkloadEnded, w.changed, description)
 	e.Workload.Lasted, e.Workload.LastSeen = gpu.Some(max(0, end.Sub(w.started))), w.lastSeen
 	return e
 }
 
 // change returns the change since the last report; false if the pods were replaced by as many that request the same.
 func (w *workload) change() (gpu.Event, bool) {
-	pods, requests, at := w.pods, w.requests, w.changed
+	pods, requests, changed := w.pods, w.requests, w.changed
 	w.report()
 	if pods == w.pods && slices.Equal(requests, w.requests) {
 		return gpu.Event{}, false
 	}
-	e := w.event(gpu.EventWorkloadChanged, at, fmt.Sprintf("has %d pods instead of %d", w.pods, pods))
+	e := w.event(gpu.EventWorkloadChanged, changed, fmt.Sprintf("has %d pods instead of %d", w.pods, pods))
 	e.Workload.Previous = gpu.Some(pods)
 	return e, true
 }
@@ -168,15 +168,15 @@ func (w *workload) report() {
 	w.pods, w.requests = int64(len(w.live)), w.requested()
 }
 
-func (w *workload) event(kind gpu.EventType, at time.Time, what string) gpu.Event {
+func (w *workload) event(kind gpu.EventType, eventTime time.Time, description string) gpu.Event {
 	var pods []string
 	for _, pod := range w.live {
 		pods = append(pods, pod.Name)
 	}
 	slices.Sort(pods)
 	top := w.top()
-	message := fmt.Sprintf("%s %s/%s %s", top.Kind, w.namespace, top.Name, what)
-	return gpu.Event{Type: kind, Time: at, Message: message, Workload: &gpu.WorkloadChange{
+	message := fmt.Sprintf("%s %s/%s %s", top.Kind, w.namespace, top.Name, description)
+	return gpu.Event{Type: kind, Time: eventTime, Message: message, Workload: &gpu.WorkloadChange{
 		Namespace: w.namespace, Owners: w.owners, Labels: w.labels, Requests: w.requested(), Pods: pods,
 	}}
 }
@@ -192,22 +192,22 @@ func (w *workload) requested() []gpu.ResourceCount {
 }
 
 // AddRequests returns the sums of requests by resource. A sum is not known if a part of it is not.
-func AddRequests(to, requests []gpu.ResourceCount) []gpu.ResourceCount {
-	to = slices.Clone(to)
+func AddRequests(sums, requests []gpu.ResourceCount) []gpu.ResourceCount {
+	sums = slices.Clone(sums)
 	for _, r := range requests {
-		i := slices.IndexFunc(to, func(sum gpu.ResourceCount) bool { return sum.Resource == r.Resource })
+		i := slices.IndexFunc(sums, func(sum gpu.ResourceCount) bool { return sum.Resource == r.Resource })
 		if i < 0 {
-			to = append(to, r)
+			sums = append(sums, r)
 			continue
 		}
-		sum, known := to[i].Count.Get()
+		sum, known := sums[i].Count.Get()
 		count, more := r.Count.Get()
-		to[i].Count = gpu.Opt[int64]{}
+		sums[i].Count = gpu.Opt[int64]{}
 		if known && more {
-			to[i].Count = gpu.Some(sum + count)
+			sums[i].Count = gpu.Some(sum + count)
 		}
 	}
-	return to
+	return sums
 }
 
 // workload returns the UID of the topmost owner; empty if nothing owns the pod.

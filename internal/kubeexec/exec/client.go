@@ -54,21 +54,21 @@ func NewClient(config *rest.Config, client rest.Interface) *Client {
 }
 
 // Exec implements Executor.
-func (e *Client) Exec(ctx context.Context, in Container, argv []string, out *Output) (int, error) {
+func (e *Client) Exec(ctx context.Context, container Container, argv []string, out *Output) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // closes what is left open
-	target := e.client.Post().Resource("pods").Namespace(in.Namespace).Name(in.Pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Container: in.Name, Command: argv, Stdout: true, Stderr: true},
+	target := e.client.Post().Resource("pods").Namespace(container.Namespace).Name(container.Pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: container.Name, Command: argv, Stdout: true, Stderr: true},
 			scheme.ParameterCodec).URL()
-	if err := e.run(ctx, in.Namespace, target, out); err != nil {
-		return 0, failed(in, out.started, cutOff(ctx, err))
+	if err := e.run(ctx, container.Namespace, target, out); err != nil {
+		return 0, failed(container, out.started, cutOff(ctx, err))
 	}
 	if out.stdout.truncated {
 		return -1, nil
 	}
 	code, err := exitCode(out.status.data)
 	if err != nil {
-		return 0, failed(in, true, err)
+		return 0, failed(container, true, err)
 	}
 	return code, nil
 }

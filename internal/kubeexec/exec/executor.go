@@ -28,7 +28,7 @@ type Executor interface {
 	// Exec runs argv, fills out and returns the exit code. The error is a *StartError if the container's runtime could not
 	// start the command. Any other error means that the container could not be reached, or that the context ended before the
 	// command; a command that still runs then is left behind.
-	Exec(ctx context.Context, in Container, argv []string, out *Output) (exitCode int, err error)
+	Exec(ctx context.Context, container Container, argv []string, out *Output) (exitCode int, err error)
 }
 
 // missing reports whether a container lacks a program, by the messages of runc, crun and the container runtimes around them.

@@ -14,11 +14,11 @@ import (
 )
 
 // failed returns the failure of an exec. started: the connection to the container was made. A cancelled exec has no failure.
-func failed(in Container, started bool, err error) error {
+func failed(container Container, started bool, err error) error {
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)
+		return fmt.Errorf("kubernetes_exec: exec in %s: %w", container, err)
 	}
-	return &gpu.Failure{Reason: reasonOf(started, err), Err: fmt.Errorf("kubernetes_exec: exec in %s: %w", in, err)}
+	return &gpu.Failure{Reason: reasonOf(started, err), Err: fmt.Errorf("kubernetes_exec: exec in %s: %w", container, err)}
 }
 
 func reasonOf(started bool, err error) gpu.FailureReason {

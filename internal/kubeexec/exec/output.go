@@ -73,10 +73,10 @@ func (b *bounded) reserve(n int) {
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	kept := min(len(p), b.limit-len(b.data))
-	b.reserve(kept)
-	b.data = append(b.data, p[:kept]...)
-	b.truncated = b.truncated || kept < len(p)
+	size := min(len(p), b.limit-len(b.data))
+	b.reserve(size)
+	b.data = append(b.data, p[:size]...)
+	b.truncated = b.truncated || size < len(p)
 	return len(p), nil
 }
 

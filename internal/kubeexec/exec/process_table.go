@@ -62,11 +62,11 @@ func processArgv(separator string, boot bool, pids []int64) []string {
 	for i, pid := range pids {
 		numbers[i] = strconv.FormatInt(pid, 10)
 	}
-	wanted := "0"
+	bootFlag := "0"
 	if boot {
-		wanted = "1"
+		bootFlag = "1"
 	}
-	return []string{"sh", "-c", processScript, scriptName, separator, wanted, strings.Join(numbers, ".")}
+	return []string{"sh", "-c", processScript, scriptName, separator, bootFlag, strings.Join(numbers, ".")}
 }
 
 // Process is an entry of a machine's process table.
@@ -90,16 +90,16 @@ func (r *Runner) ReadProcesses(ctx context.Context, boot bool, pids []int64) (*P
 	separator := newSeparator()
 	r.out.reset()
 	r.out.stdout.limit = maxTable
-	code, err := r.executor.Exec(ctx, r.in, processArgv(separator, boot, pids), r.out)
+	code, err := r.executor.Exec(ctx, r.container, processArgv(separator, boot, pids), r.out)
 	if missing(err) || err == nil && code == codeNotFound {
-		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: there is no sh in it; no process is attributed", r.in)
+		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: there is no sh in it; no process is attributed", r.container)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the process table: %w", err)
 	}
 	table, err := parseProcessTable(separator, r.out.stdout.data)
 	if err != nil {
-		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: exit code %d: %w", r.in, code, err)
+		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: exit code %d: %w", r.container, code, err)
 	}
 	table.Truncated = r.out.stdout.truncated
 	return table, nil

@@ -38,10 +38,10 @@ type Runner struct {
 	tool     command.Tool
 	now      func() time.Time
 
-	in   Container
-	out  *Output
-	mode mode
-	hung int
+	container Container
+	out       *Output
+	mode      mode
+	hung      int
 }
 
 var _ command.Runner = (*Runner)(nil)
@@ -52,18 +52,18 @@ func NewRunner(executor Executor, tool command.Tool, now func() time.Time) *Runn
 }
 
 // Use sets the container in which the next commands run, until Release.
-func (r *Runner) Use(in Container) {
-	if r.in.ID != in.ID {
+func (r *Runner) Use(container Container) {
+	if r.container.ID != container.ID {
 		r.mode, r.hung = modeScript, 0
 	}
-	r.in, r.out = in, newOutput()
+	r.container, r.out = container, newOutput()
 }
 
 // Release frees the output of the commands. Results must not be used after it.
 func (r *Runner) Release() { r.out = nil }
 
 // Container is the container that Use has set.
-func (r *Runner) Container() Container { return r.in }
+func (r *Runner) Container() Container { return r.container }
 
 // Run implements command.Runner.
 func (r *Runner) Run(ctx context.Context, commands ...command.Command) ([]command.Result, error) {
@@ -100,14 +100,14 @@ func (r *Runner) limit(ctx context.Context) time.Duration {
 // batch runs the commands by one exec of a script.
 func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]command.Result, error) {
 	separator, limit, start := newSeparator(), r.limit(ctx), r.now()
-	code, err := r.executor.Exec(ctx, r.in, batchArgv(separator, limit, commands), r.out)
+	code, err := r.executor.Exec(ctx, r.container, batchArgv(separator, limit, commands), r.out)
 	if missing(err) {
 		return nil, errNoScript
 	}
 	segments, rest, splitErr := splitBatch(separator, r.out.stdout.data, r.out.stderr.data)
 	if splitErr != nil {
 		if err == nil && errors.Is(splitErr, errNoScript) && code != codeNotFound && code != codeNotExecutable {
-			splitErr = execFailed("kubernetes_exec: run a script in %s: exit code %d, and none of its output: %s", r.in, code,
+			splitErr = execFailed("kubernetes_exec: run a script in %s: exit code %d, and none of its output: %s", r.container, code,
 				excerpt(string(r.out.stderr.data)))
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		return nil, splitErr
 	}
 	if len(segments) > len(commands) {
-		return nil, execFailed("kubernetes_exec: run a script in %s: %d results of %d commands", r.in, len(segments), len(commands))
+		return nil, execFailed("kubernetes_exec: run a script in %s: %d results of %d commands", r.container, len(segments), len(commands))
 	}
 	results := make([]command.Result, 0, len(commands))
 	for i, s := range segments {
@@ -140,16 +140,16 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 		return results, r.unfinished(err, true)
 	}
 	if left := len(commands) - len(results); !r.late(start, limit) {
-		return results, execFailed("kubernetes_exec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.in, code, left,
+		return results, execFailed("kubernetes_exec: run a script in %s: exit code %d, and %d of %d commands did not end; %s", r.container, code, left,
 			len(commands), stopped)
 	}
-	return results, fmt.Errorf("kubernetes_exec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.in, command.ErrTimeout,
+	return results, fmt.Errorf("kubernetes_exec: %s in %s: %w: no time was left for %d of %d commands", r.tool, r.container, command.ErrTimeout,
 		len(commands)-len(results), len(commands))
 }
 
 // flooded is the error if a command has printed more than is kept, and the commands after it have not run.
 func (r *Runner) flooded() error {
-	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubernetes_exec: exec in %s: more than %d bytes of output", r.in, maxStdout)}
+	return &gpu.Failure{Reason: gpu.FailureOutput, Err: fmt.Errorf("kubernetes_exec: exec in %s: more than %d bytes of output", r.container, maxStdout)}
 }
 
 // stopped is why a command ends before its time. It says nothing about the GPUs.
@@ -176,14 +176,14 @@ func ownCode(code int) int {
 func (r *Runner) ended(tool command.Tool, s segment, late bool) error {
 	switch code := s.code; {
 	case code == codeNotFound, code == codeNotExecutable:
-		return fmt.Errorf("kubernetes_exec: %w: %s in %s: %s; choose the container that has it", command.ErrNotFound, tool, r.in,
+		return fmt.Errorf("kubernetes_exec: %w: %s in %s: %s; choose the container that has it", command.ErrNotFound, tool, r.container,
 			excerpt(string(s.stderr)))
 	case (code == codeTimedOut || code == codeKilled) && late:
 		r.hung = 0
-		return fmt.Errorf("kubernetes_exec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.in,
+		return fmt.Errorf("kubernetes_exec: %s in %s: %w and was killed; a GPU or the driver may hang: see the node's kernel log", tool, r.container,
 			command.ErrTimeout)
 	case code == codeKilled && len(s.stdout) == 0: // the tool's reader uses a part of the output as far as it goes
-		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("kubernetes_exec: %s in %s: it was killed; %s", tool, r.in, stopped)}
+		return &gpu.Failure{Reason: gpu.FailureToolFailed, Err: fmt.Errorf("kubernetes_exec: %s in %s: it was killed; %s", tool, r.container, stopped)}
 	}
 	return nil
 }
@@ -231,14 +231,14 @@ func (r *Runner) one(ctx context.Context, c command.Command) (code int, late boo
 	argv := append([]string{string(c.Tool)}, c.Args...)
 	limit, start := r.limit(ctx), r.now()
 	if r.mode == modeTimed {
-		code, err = r.executor.Exec(ctx, r.in, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
+		code, err = r.executor.Exec(ctx, r.container, append([]string{"timeout", "-s", "KILL", seconds(limit)}, argv...), r.out)
 		if !missing(err) && (err != nil || code != codeNotFound && code != codeNotExecutable) {
 			return r.came(code, start, limit, err)
 		}
 		r.mode = modePlain
 		r.out.restart()
 	}
-	code, err = r.executor.Exec(ctx, r.in, argv, r.out)
+	code, err = r.executor.Exec(ctx, r.container, argv, r.out)
 	if missing(err) {
 		return 0, false, fmt.Errorf("%w: %w; choose the container that has %s", command.ErrNotFound, err, c.Tool)
 	}

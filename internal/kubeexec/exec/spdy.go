@@ -66,8 +66,8 @@ func (o *Output) readSPDY(conn net.Conn) error {
 	var errs [3]error
 	var reading sync.WaitGroup
 	for i, stream := range [...]struct {
-		kind string
-		to   *bounded
+		kind   string
+		output *bounded
 	}{
 		{corev1.StreamTypeError, &o.status},
 		{corev1.StreamTypeStdout, &o.stdout},
@@ -82,12 +82,12 @@ func (o *Output) readSPDY(conn net.Conn) error {
 			return fmt.Errorf("open the stream %s: %w", stream.kind, err)
 		}
 		overflow := nothing
-		if stream.to == &o.stdout {
+		if stream.output == &o.stdout {
 			overflow = func() { _ = conn.Close() } // the rest would be dropped
 		}
 		reading.Go(func() {
 			if errs[i] = accepted(opened, served); errs[i] == nil {
-				errs[i] = stream.to.readFrom(opened, overflow)
+				errs[i] = stream.output.readFrom(opened, overflow)
 			}
 		})
 	}

@@ -60,18 +60,18 @@ func (o *Output) readWebSocket(conn *websocket.Conn) error {
 		if _, err := io.ReadFull(message, channel[:]); err != nil {
 			return fmt.Errorf("read a message: %w", err)
 		}
-		var to *bounded
+		var output *bounded
 		switch channel[0] {
 		case remotecommand.StreamStdOut:
-			to = &o.stdout
+			output = &o.stdout
 		case remotecommand.StreamStdErr:
-			to = &o.stderr
+			output = &o.stderr
 		case remotecommand.StreamErr:
-			to = &o.status
+			output = &o.status
 		default:
 			continue
 		}
-		if err := to.readFrom(message, nothing); err != nil {
+		if err := output.readFrom(message, nothing); err != nil {
 			return fmt.Errorf("read a message: %w", err)
 		}
 		if o.stdout.truncated {

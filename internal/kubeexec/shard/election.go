@@ -73,7 +73,7 @@ type Election struct {
 
 // grant is the state of a shard for this replica.
 type grant struct {
-	held    bool
+	active  bool
 	leaving bool               // it is about to be released, and must not be acquired before
 	renewed time.Time          // the start of the last successful renewal
 	resign  context.CancelFunc // ends the candidacy
@@ -93,9 +93,9 @@ func New(options Options) *Election {
 }
 
 // Of returns the shard of a node.
-func (e *Election) Of(node string) int { return of(node, e.options.Shards) }
+func (e *Election) Of(node string) int { return shardOf(node, e.options.Shards) }
 
-func of(node string, shards int) int {
+func shardOf(node string, shards int) int {
 	sum := sha256.Sum256([]byte("shard\x00" + node)) // not the hash that sets the phase of the node in the interval
 	return int(binary.BigEndian.Uint64(sum[:]) % uint64(shards))
 }
@@ -107,7 +107,7 @@ func (e *Election) Holds(node string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	g := &e.grants[shard]
-	return g.held && e.now().Sub(g.renewed) < RenewDeadline
+	return g.active && e.now().Sub(g.renewed) < RenewDeadline
 }
 
 // Status is the state of an election for this replica.
@@ -122,7 +122,7 @@ func (e *Election) Status() Status {
 	defer e.mu.Unlock()
 	s := Status{Replicas: e.replicas}
 	for i := range e.grants {
-		if e.grants[i].held {
+		if e.grants[i].active {
 			s.Held = append(s.Held, i)
 		}
 	}
@@ -220,10 +220,10 @@ func (e *Election) lose(shard int) {
 	e.grants[shard].ending.Lock()
 	defer e.grants[shard].ending.Unlock()
 	e.mu.Lock()
-	held := e.grants[shard].held
-	e.grants[shard].held = false
+	active := e.grants[shard].active
+	e.grants[shard].active = false
 	e.mu.Unlock()
-	if held {
+	if active {
 		e.options.Lost(shard)
 		e.options.Changed()
 	}
@@ -233,7 +233,7 @@ func (e *Election) lose(shard int) {
 func (e *Election) admit(shard int) (may, takes bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if g := &e.grants[shard]; g.held || g.leaving {
+	if g := &e.grants[shard]; g.active || g.leaving {
 		return true, false
 	}
 	if e.closing || e.holding()+e.pending >= e.quota {
@@ -252,7 +252,7 @@ func (e *Election) settle(shard int, takes bool, start time.Time, err error) {
 	}
 	if err == nil {
 		g.renewed = start
-		g.held = g.held || takes
+		g.active = g.active || takes
 	}
 	e.mu.Unlock()
 	if takes && err == nil {
@@ -264,7 +264,7 @@ func (e *Election) settle(shard int, takes bool, start time.Time, err error) {
 func (e *Election) holding() int {
 	n := 0
 	for i := range e.grants {
-		if e.grants[i].held && !e.grants[i].leaving {
+		if e.grants[i].active && !e.grants[i].leaving {
 			n++
 		}
 	}

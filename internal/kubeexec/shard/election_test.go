@@ -195,10 +195,10 @@ func TestOf(t *testing.T) {
 	const nodes, shards = 1000, 8
 	var in [shards]int
 	for i := range nodes {
-		in[of(fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/250, i%250), shards)]++
+		in[shardOf(fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/250, i%250), shards)]++
 	}
 	for _, n := range in {
 		assert.InDelta(t, nodes/shards, n, nodes/shards*0.35)
 	}
-	assert.Zero(t, of("anything", 1))
+	assert.Zero(t, shardOf("anything", 1))
 }

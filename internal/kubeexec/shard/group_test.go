@@ -99,7 +99,7 @@ func (g *group) kill(p *process) {
 // nodeOf returns the name of a node in a shard.
 func nodeOf(shard, shards int) string {
 	for i := 0; ; i++ {
-		if name := fmt.Sprintf("node-%d", i); of(name, shards) == shard {
+		if name := fmt.Sprintf("node-%d", i); shardOf(name, shards) == shard {
 			return name
 		}
 	}

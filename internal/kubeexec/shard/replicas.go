@@ -113,7 +113,7 @@ func (e *Election) round(ctx context.Context) {
 func (e *Election) holdsShard(shard int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.grants[shard].held && !e.grants[shard].leaving
+	return e.grants[shard].active && !e.grants[shard].leaving
 }
 
 // renewOwn renews the Lease of this replica, or creates it.
@@ -184,7 +184,7 @@ type replica struct {
 func (e *Election) count(b *leaseList) (alive []replica, dead []*coordinationv1.Lease) {
 	now := e.now()
 	holds := make(map[string]int)
-	seen := make(map[string]member)
+	members := make(map[string]member)
 	for name, lease := range b.leases {
 		if lease.Labels[labelRole] == roleShard && lease.Spec.HolderIdentity != nil {
 			holds[*lease.Spec.HolderIdentity]++
@@ -196,10 +196,10 @@ func (e *Election) count(b *leaseList) (alive []replica, dead []*coordinationv1.
 		if !known || m.version != lease.ResourceVersion {
 			m = member{lease.ResourceVersion, now}
 		}
-		seen[name] = m
+		members[name] = m
 	}
-	e.members = seen
-	for name, m := range seen {
+	e.members = members
+	for name, m := range members {
 		lease := b.leases[name]
 		switch age := now.Sub(m.changed); {
 		case age >= forgetAfter:
@@ -249,14 +249,14 @@ func (e *Election) remove(ctx context.Context, name string, only *metav1.Precond
 }
 
 // note keeps the error of a call until the call succeeds.
-func (e *Election) note(what string, err error) {
+func (e *Election) note(operation string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err == nil {
-		delete(e.failures, what)
+		delete(e.failures, operation)
 		return
 	}
-	e.failures[what] = err
+	e.failures[operation] = err
 }
 
 // Err returns why Leases cannot be read or written; nil if they can.
@@ -264,8 +264,8 @@ func (e *Election) Err() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error
-	for _, what := range slices.Sorted(maps.Keys(e.failures)) {
-		errs = append(errs, fmt.Errorf("%s Lease in namespace %s: %w", what, e.options.Namespace, e.failures[what]))
+	for _, operation := range slices.Sorted(maps.Keys(e.failures)) {
+		errs = append(errs, fmt.Errorf("%s Lease in namespace %s: %w", operation, e.options.Namespace, e.failures[operation]))
 	}
 	err := errors.Join(errs...)
 	for _, cause := range e.failures {

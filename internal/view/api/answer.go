@@ -27,10 +27,10 @@ func writeJSON(w http.ResponseWriter, v any) error {
 }
 
 // listRoute completes the route of a list, which is answered with a page of the entries, as JSON or CSV.
-func listRoute[T any](h *Handler, t *table[T], of route.Route, entries func(*view.Snapshot, *route.Request) ([]T, error)) route.Route {
-	of.Parameters = append(of.Parameters, t.parameters()...)
-	of.Answer, of.CSV, of.EntityTag, of.Problems = view.List[T]{}, true, true, []int{http.StatusNotFound, http.StatusConflict}
-	of.Serve = func(w http.ResponseWriter, r *route.Request) error {
+func listRoute[T any](h *Handler, t *table[T], base route.Route, entries func(*view.Snapshot, *route.Request) ([]T, error)) route.Route {
+	base.Parameters = append(base.Parameters, t.parameters()...)
+	base.Answer, base.CSV, base.EntityTag, base.Problems = view.List[T]{}, true, true, []int{http.StatusNotFound, http.StatusConflict}
+	base.Serve = func(w http.ResponseWriter, r *route.Request) error {
 		s, changed := h.snapshot(w, r)
 		if !changed {
 			return nil
@@ -41,7 +41,7 @@ func listRoute[T any](h *Handler, t *table[T], of route.Route, entries func(*vie
 		}
 		return writeList(w, r, t, p, view.List[T]{Time: s.Time, Total: p.total, Next: p.next, Items: []T{}})
 	}
-	return of
+	return base
 }
 
 // paged computes a page, at most a few at once.

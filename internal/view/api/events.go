@@ -66,7 +66,7 @@ func (h *Handler) events(s *view.Snapshot, r *route.Request, severities []string
 	}
 	all := h.reader.Events()
 	var ambiguous *query.AmbiguousError
-	if err != nil && (errors.As(err, &ambiguous) || !slices.ContainsFunc(all, func(e view.Event) bool { return want.of(&e) })) {
+	if err != nil && (errors.As(err, &ambiguous) || !slices.ContainsFunc(all, func(e view.Event) bool { return want.concerns(&e) })) {
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(e view.Event) bool { return !want.matches(&e) }), nil
@@ -94,13 +94,13 @@ func (f *eventsOf) resolve(nodes []*view.Node) error {
 	return nil
 }
 
-// of reports whether an event is of the cluster, node and GPU.
-func (f *eventsOf) of(e *view.Event) bool {
+// concerns reports whether an event is of the cluster, node and GPU.
+func (f *eventsOf) concerns(e *view.Event) bool {
 	return (f.cluster == "" || f.cluster == query.ClusterName(e.Cluster)) && (f.node == "" || e.Node != nil && *e.Node == f.node) &&
 		(f.gpus == nil || e.GPU != nil && slices.Contains(f.gpus, *e.GPU))
 }
 
 func (f *eventsOf) matches(e *view.Event) bool {
-	return f.of(e) && (f.name == "" || e.Name == f.name) && (f.since.IsZero() || e.Time.After(f.since)) &&
+	return f.concerns(e) && (f.name == "" || e.Name == f.name) && (f.since.IsZero() || e.Time.After(f.since)) &&
 		(len(f.severities) == 0 || f.severities[0] == "TRACE" || slices.Contains(f.severities, e.Severity))
 }

@@ -90,13 +90,13 @@ func inState(nodes []*view.Node, state view.State) []*view.Node {
 	if state == "" {
 		return nodes
 	}
-	var kept []*view.Node
+	var result []*view.Node
 	for _, n := range nodes {
 		if n.State == state {
-			kept = append(kept, n)
+			result = append(result, n)
 		}
 	}
-	return kept
+	return result
 }
 
 func (h *Handler) node(w http.ResponseWriter, r *route.Request) error {

@@ -50,8 +50,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *route.Request) error {
 	out := newEvents(w)
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
-	sent := out.write(fmt.Sprintf("retry: 3000\nevent: change\ndata: {\"generation\":%d}\n\n", h.reader.Generation()))
-	for sent {
+	ok := out.write(fmt.Sprintf("retry: 3000\nevent: change\ndata: {\"generation\":%d}\n\n", h.reader.Generation()))
+	for ok {
 		select {
 		case <-r.Context().Done():
 			return nil
@@ -61,9 +61,9 @@ func (h *Handler) stream(w http.ResponseWriter, r *route.Request) error {
 			if !open {
 				return nil
 			}
-			sent = out.write(fmt.Sprintf("event: change\ndata: {\"generation\":%d}\n\n", generation))
+			ok = out.write(fmt.Sprintf("event: change\ndata: {\"generation\":%d}\n\n", generation))
 		case <-beat.C:
-			sent = out.write(": beat\n\n")
+			ok = out.write(": beat\n\n")
 		}
 	}
 	return nil

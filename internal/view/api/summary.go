@@ -43,7 +43,7 @@ func summaryTable() *table[view.Summary] {
 }
 
 func (h *Handler) summaryRoutes() []route.Route {
-	by := route.Parameter{
+	groupBy := route.Parameter{
 		Name: "by", Kind: route.Choice, Example: "cluster",
 		Choices: []string{
 			string(query.ByCluster), string(query.ByNode), string(query.ByNamespace), string(query.ByWorkload), string(query.ByModel),
@@ -54,7 +54,7 @@ func (h *Handler) summaryRoutes() []route.Route {
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
 		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
 			"By namespace and by workload, they count what the namespace or the workload holds or uses: partitions, and GPUs without partitions. Other sums count the GPUs.",
-		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), by},
+		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), groupBy},
 	}, func(s *view.Snapshot, r *route.Request) ([]view.Summary, error) {
 		nodes, err := query.Nodes(s, scope(r))
 		if err != nil {

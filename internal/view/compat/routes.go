@@ -39,8 +39,8 @@ func scope(r *route.Request) query.Scope {
 }
 
 // readable is as query.Readable. It also refuses nodes without any GPU: forms B and C have no answer for them.
-func readable(s *view.Snapshot, of query.Scope, nodes []*view.Node) error {
-	if err := query.Readable(s, of, nodes); err != nil {
+func readable(s *view.Snapshot, queryScope query.Scope, nodes []*view.Node) error {
+	if err := query.Readable(s, queryScope, nodes); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(nodes, func(n *view.Node) bool { return len(n.GPUs) > 0 }) {

@@ -53,12 +53,12 @@ func routesB(reader view.Reader) []route.Route {
 				if err != nil {
 					return err
 				}
-				of := []*view.Node{n}
-				g, err := query.GPU(of, r.Text("id"))
+				nodes := []*view.Node{n}
+				g, err := query.GPU(nodes, r.Text("id"))
 				if err != nil {
 					return err
 				}
-				return writeJSON(w, route.JSON, gpuB(&device{GPU: g, parts: query.Partitions(of, g)}))
+				return writeJSON(w, route.JSON, gpuB(&device{GPU: g, parts: query.Partitions(nodes, g)}))
 			},
 		},
 	}

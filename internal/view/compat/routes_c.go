@@ -29,11 +29,11 @@ func routesC(reader view.Reader) []route.Route {
 			if err := readable(s, scope(r), nodes); err != nil {
 				return err
 			}
-			at, err := json.Marshal(s.Time)
+			timestamp, err := json.Marshal(s.Time)
 			if err != nil {
 				return fmt.Errorf("write the time as JSON: %w", err)
 			}
-			return writeList(w, r, route.JSON, `{"timestamp":`+string(at)+`,"gpus":[`, gpusC(nodes), "]}")
+			return writeList(w, r, route.JSON, `{"timestamp":`+string(timestamp)+`,"gpus":[`, gpusC(nodes), "]}")
 		},
 	}}
 }

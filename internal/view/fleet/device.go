@@ -67,10 +67,10 @@ func (d *device) expire(age, now time.Duration) {
 	d.readings.expire(age)
 	maps.DeleteFunc(d.processes, func(_ int64, p *process) bool {
 		p.expire(age)
-		return now-p.seen > age
+		return now-p.lastUpdate > age
 	})
 	maps.DeleteFunc(d.containers, func(_ string, c *container) bool {
 		c.expire(age)
-		return now-c.seen > age
+		return now-c.lastUpdate > age
 	})
 }

@@ -46,8 +46,8 @@ func (d *dropped) add(why drop, count int, fields ...zap.Field) {
 }
 
 // tooMany are the fields of a limit of the exporter's configuration that was reached.
-func tooMany(what, setting string, limit int) []zap.Field {
+func tooMany(items, setting string, limit int) []zap.Field {
 	return []zap.Field{
-		zap.Int(setting, limit), zap.String("reason", "there are more "+what+" than "+setting), zap.String("remedy", "raise "+setting+" of the gpu_view exporter"),
+		zap.Int(setting, limit), zap.String("reason", "there are more "+items+" than "+setting), zap.String("remedy", "raise "+setting+" of the gpu_view exporter"),
 	}
 }

@@ -59,11 +59,11 @@ func eventOf(resource pcommon.Map, record plog.LogRecord, now time.Time) view.Ev
 	return event
 }
 
-func timeOf(at pcommon.Timestamp) time.Time {
-	if at == 0 || at > math.MaxInt64 {
+func timeOf(timestamp pcommon.Timestamp) time.Time {
+	if timestamp == 0 || timestamp > math.MaxInt64 {
 		return time.Time{}
 	}
-	return at.AsTime()
+	return timestamp.AsTime()
 }
 
 // severityOf returns the severity without its grade: WARN, not WARN2.
@@ -86,9 +86,9 @@ func copyOf(s string) *string {
 }
 
 // attributesOf returns attributes as they were sent: texts, numbers and truth values. Other values are converted to text.
-func attributesOf(sent pcommon.Map) map[string]any {
-	attributes := make(map[string]any, min(sent.Len(), maxEventAttributes))
-	for name, v := range sent.All() {
+func attributesOf(source pcommon.Map) map[string]any {
+	attributes := make(map[string]any, min(source.Len(), maxEventAttributes))
+	for name, v := range source.All() {
 		if len(attributes) == maxEventAttributes || len(name) > maxNameLength || name == uidAttribute {
 			continue
 		}
@@ -112,9 +112,9 @@ func attributesOf(sent pcommon.Map) map[string]any {
 }
 
 // uidOf returns the identity that was sent, else one that the same event has each time that it is sent.
-func uidOf(event *view.Event, sent string) *string {
-	if sent != "" {
-		return copyOf(sent)
+func uidOf(event *view.Event, identity string) *string {
+	if identity != "" {
+		return copyOf(identity)
 	}
 	hash := sha256.New()
 	for _, part := range []*string{event.Node, event.Cluster, event.Body} {

@@ -30,8 +30,8 @@ type fields struct {
 
 func newFields() *fields { return &fields{numbers: map[fieldKey]field{}} }
 
-// of returns the field of a key. It returns false for a new key if there are too many.
-func (f *fields) of(key fieldKey) (field, bool) {
+// get returns the field of a key. It returns false for a new key if there are too many.
+func (f *fields) get(key fieldKey) (field, bool) {
 	if number, ok := f.numbers[key]; ok {
 		return number, true
 	}

@@ -81,7 +81,7 @@ func (f *Fleet) ConsumeMetrics(metrics pmetric.Metrics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m := message{state: f.state, now: f.now(), changed: map[*node]change{}}
-	m.clock = pcommon.NewTimestampFromTime(f.at(m.now))
+	m.clock = pcommon.NewTimestampFromTime(f.clockTime(m.now))
 	m.add(metrics)
 	if len(m.changed) == 0 {
 		return
@@ -121,7 +121,7 @@ func (f *Fleet) update(n *node, now time.Duration) {
 	n.shown = nil
 	f.state.expire(n, now)
 	if n.key.name != "" && !n.over() {
-		s := renderer{fields: f.state.fields, node: n, seen: f.at}
+		s := renderer{fields: f.state.fields, node: n, clockTime: f.clockTime}
 		n.shown = s.render()
 		if n.silent(now) { // it lost a GPU to another node
 			n.shown.State = view.Stale
@@ -132,10 +132,10 @@ func (f *Fleet) update(n *node, now time.Duration) {
 		return
 	}
 	for _, g := range n.shown.GPUs {
-		if d := n.devices[g.ID]; d.seen < now {
+		if d := n.devices[g.ID]; d.lastUpdate < now {
 			continue // this message was of other devices
 		}
-		f.pasts.add(g, n.devices[g.ID].newest, now, f.at(now), n.interval.silence())
+		f.pasts.add(g, n.devices[g.ID].newest, now, f.clockTime(now), n.interval.silence())
 	}
 }
 
@@ -149,10 +149,10 @@ func (f *Fleet) sweep() uint64 {
 		before := n.shown
 		silence := n.interval.silence()
 		switch {
-		case now-n.seen > max(f.settings.GoneAfter, silence+silence/silentIntervals), now-n.seen > silence && n.over():
+		case now-n.lastUpdate > max(f.settings.GoneAfter, silence+silence/silentIntervals), now-n.lastUpdate > silence && n.over():
 			f.state.remove(n)
 			n.shown = nil
-		case now-n.seen > silence && before != nil && before.State == view.Live:
+		case now-n.lastUpdate > silence && before != nil && before.State == view.Live:
 			stale := *before
 			stale.State = view.Stale
 			n.shown = &stale
@@ -205,8 +205,8 @@ func (f *Fleet) collect() {
 			c.Sources = sources(&n.readings, f.state.fields)
 			c.Readable = readable(c.Sources)
 		}
-		if seen := f.at(n.seen); seen.After(c.LastSeen) {
-			c.LastSeen = seen
+		if lastSeen := f.clockTime(n.lastUpdate); lastSeen.After(c.LastSeen) {
+			c.LastSeen = lastSeen
 		}
 	}
 	slices.SortFunc(f.nodes, func(a, b *view.Node) int { return cmp.Or(compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name)) })
@@ -221,12 +221,12 @@ func (f *Fleet) collect() {
 func (f *Fleet) History(id, metric string, since time.Time) (view.History, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	of := f.pasts.byID[id]
+	past := f.pasts.byID[id]
 	i := slices.IndexFunc(columns[:], func(c column) bool { return c.name == metric })
-	if of == nil || i < 0 {
+	if past == nil || i < 0 {
 		return view.History{}, false
 	}
-	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: of.points(i, since, f.settings.HistoryFor)}, true
+	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: past.points(i, since, f.settings.HistoryFor)}, true
 }
 
 // HistoryMetrics returns the metrics that have a history, by name.
@@ -269,4 +269,4 @@ func (f *Fleet) Dropped() map[string]uint64 {
 // now is the time since the start, which no change of the clock touches.
 func (f *Fleet) now() time.Duration { return f.settings.Now().Sub(f.start) }
 
-func (f *Fleet) at(seen time.Duration) time.Time { return f.start.Add(seen) }
+func (f *Fleet) clockTime(elapsed time.Duration) time.Time { return f.start.Add(elapsed) }

@@ -17,7 +17,7 @@ const numColumns = 14
 type column struct {
 	name, unit string
 	rate       bool // of a total, what it grows in a second
-	of         func(*view.GPU) *float64
+	value      func(*view.GPU) *float64
 }
 
 // columns are the metrics that have a history, by the receiver's name, with a label at the end if a metric has several.
@@ -71,8 +71,8 @@ func fanOf(g *view.GPU) *float64 {
 
 func interconnectTotal(g *view.GPU) *float64 {
 	var sum *float64
-	for _, of := range g.Interconnects {
-		sum = sumOf(sum, bothOf(of.Transmitted, of.Received))
+	for _, link := range g.Interconnects {
+		sum = sumOf(sum, bothOf(link.Transmitted, link.Received))
 	}
 	return sum
 }

@@ -33,7 +33,7 @@ type point struct {
 	*resource
 	*metric
 	attributes pcommon.Map
-	at         pcommon.Timestamp
+	timestamp  pcommon.Timestamp
 	value      float64 // ended if the series has ended
 	delta      bool
 }
@@ -46,20 +46,20 @@ func (m *message) add(metrics pmetric.Metrics) {
 		r.attributes = rm.Resource().Attributes()
 		r.node, r.hasNode = nodeOf(r.attributes)
 	}
-	m.pass(metrics, resources, func(of subject) bool { return of <= ofIdentity })
-	m.pass(metrics, resources, func(of subject) bool { return of > ofIdentity })
+	m.pass(metrics, resources, func(s subject) bool { return s <= ofIdentity })
+	m.pass(metrics, resources, func(s subject) bool { return s > ofIdentity })
 }
 
-func (m *message) pass(message pmetric.Metrics, resources []resource, wanted func(subject) bool) {
+func (m *message) pass(message pmetric.Metrics, resources []resource, match func(subject) bool) {
 	for i, rm := range message.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, one := range sm.Metrics().All() {
 				known, ok := metrics[one.Name()]
 				points, delta := numbers(one)
 				switch {
-				case !ok && wanted(ofNode): // once for both passes
+				case !ok && match(ofNode): // once for both passes
 					m.dropped.add(dropForeign, points.Len())
-				case ok && wanted(known.of):
+				case ok && match(known.subject):
 					m.points(&resources[i], known, points, delta)
 				}
 			}
@@ -80,19 +80,19 @@ func numbers(m pmetric.Metric) (pmetric.NumberDataPointSlice, bool) {
 }
 
 func (m *message) points(r *resource, known *metric, points pmetric.NumberDataPointSlice, delta bool) {
-	for _, from := range points.All() {
-		p := point{resource: r, metric: known, attributes: from.Attributes(), at: from.Timestamp(), value: ended, delta: delta}
-		if !from.Flags().NoRecordedValue() {
-			if p.value = valueOf(from); !known.values.have(p.value) {
+	for _, dataPoint := range points.All() {
+		p := point{resource: r, metric: known, attributes: dataPoint.Attributes(), timestamp: dataPoint.Timestamp(), value: ended, delta: delta}
+		if !dataPoint.Flags().NoRecordedValue() {
+			if p.value = valueOf(dataPoint); !known.values.have(p.value) {
 				m.invalid(&p, "the metric cannot have this value", zap.Float64("value", p.value))
 				continue
 			}
 		}
-		if p.at == 0 || p.at > math.MaxInt64 {
+		if p.timestamp == 0 || p.timestamp > math.MaxInt64 {
 			m.invalid(&p, "the point has no time")
 			continue
 		}
-		switch known.of {
+		switch known.subject {
 		case ofNode:
 			m.ofNode(&p)
 		case ofIdentity:

@@ -70,7 +70,7 @@ func (m *message) node(key nodeKey) *node {
 		return nil
 	}
 	key = nodeKey{*m.texts.share(key.cluster), *m.texts.share(key.name)}
-	n := &node{key: key, devices: map[string]*device{}, labels: map[string]string{}, seen: m.now}
+	n := &node{key: key, devices: map[string]*device{}, labels: map[string]string{}, lastUpdate: m.now}
 	m.texts.set(&n.cluster, key.cluster)
 	m.nodes[key] = n
 	return n
@@ -82,7 +82,7 @@ func (m *message) removeSilent() bool {
 	var longest *node
 	if !m.full { // else this message has looked already
 		for _, n := range m.nodes {
-			if _, sends := m.changed[n]; !sends && n.silent(m.now) && (longest == nil || n.seen < longest.seen) {
+			if _, sends := m.changed[n]; !sends && n.silent(m.now) && (longest == nil || n.lastUpdate < longest.lastUpdate) {
 				longest = n
 			}
 		}
@@ -110,7 +110,7 @@ func (m *message) ofDevice(p *point) {
 		return
 	}
 	d := n.devices[id]
-	switch p.of {
+	switch p.subject {
 	case ofProcess:
 		m.ofProcess(n, d, p)
 	case ofContainer:
@@ -126,16 +126,16 @@ func (m *message) ofProcess(n *node, d *device, p *point) {
 		m.invalid(p, "the point has no process.pid")
 		return
 	}
-	of := d.processes[pid]
-	if of == nil {
+	entry := d.processes[pid]
+	if entry == nil {
 		if !m.use(d, n) {
 			return
 		}
-		of = &process{}
-		d.processes[pid] = of
+		entry = &process{}
+		d.processes[pid] = entry
 	}
-	if m.put(n, &of.readings, p) && !math.IsNaN(p.value) {
-		of.describe(p.resource.attributes, p.attributes, m.texts)
+	if m.put(n, &entry.readings, p) && !math.IsNaN(p.value) {
+		entry.describe(p.resource.attributes, p.attributes, m.texts)
 	}
 }
 
@@ -145,47 +145,47 @@ func (m *message) ofContainer(n *node, d *device, p *point) {
 		m.invalid(p, "the point names no container, job or unit")
 		return
 	}
-	of := d.containers[key]
-	if of == nil {
+	entry := d.containers[key]
+	if entry == nil {
 		if !m.use(d, n) {
 			return
 		}
-		of = &container{}
-		d.containers[*m.texts.share(key)] = of
+		entry = &container{}
+		d.containers[*m.texts.share(key)] = entry
 	}
-	if !m.put(n, &of.readings, p) || math.IsNaN(p.value) {
+	if !m.put(n, &entry.readings, p) || math.IsNaN(p.value) {
 		return
 	}
-	of.describe(p.resource.attributes, p.attributes, m.texts)
+	entry.describe(p.resource.attributes, p.attributes, m.texts)
 	if p.name == metadata.MetricsInfo.ContainerGpuAllocated.Name {
-		of.describeAllocation(p.attributes, m.texts)
+		entry.describeAllocation(p.attributes, m.texts)
 	}
 }
 
 // put adds a reading, and reports whether it is new.
-func (m *message) put(n *node, to *readings, p *point) bool {
+func (m *message) put(n *node, target *readings, p *point) bool {
 	key := fieldKey{metric: p.metric}
 	for i, label := range p.labels {
 		key.labels[i] = text(p.attributes, label)
 	}
-	f, ok := m.fields.of(key)
+	f, ok := m.fields.get(key)
 	if !ok {
 		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
 		return false
 	}
-	if to.full(f) {
+	if target.full(f) {
 		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
 		return false
 	}
-	step, ok := to.put(reading{at: p.at, value: p.value, field: f}, p.delta, m.now)
+	step, ok := target.put(reading{timestamp: p.timestamp, value: p.value, field: f}, p.delta, m.now)
 	if !ok {
 		return false
 	}
 	c := m.changed[n]
 	if !math.IsNaN(p.value) {
-		c.latest = max(c.latest, p.at)
+		c.latest = max(c.latest, p.timestamp)
 	}
-	if (p.name == metadata.MetricsInfo.HwGpuSourceReadable.Name || p.of == ofIdentity) && m.ahead(p.at) == n.ahead { // each read has them; a point after a clock change is not a read
+	if (p.name == metadata.MetricsInfo.HwGpuSourceReadable.Name || p.subject == ofIdentity) && m.ahead(p.timestamp) == n.ahead { // each read has them; a point after a clock change is not a read
 		c.step = max(c.step, step)
 	}
 	m.changed[n] = c
@@ -194,7 +194,7 @@ func (m *message) put(n *node, to *readings, p *point) bool {
 
 // begin starts a node again whose clock was set back: the old times would hide the new ones.
 func (m *message) begin(n *node, p *point) {
-	if !math.IsNaN(p.value) && m.setBack(n, p.at) {
+	if !math.IsNaN(p.value) && m.setBack(n, p.timestamp) {
 		m.reset(n)
 		n.settled = m.now + m.settings.GoneAfter
 	}
@@ -203,16 +203,16 @@ func (m *message) begin(n *node, p *point) {
 // setBack reports whether the clock of a node was set back, and a point would be ignored for it. That is so if the node was ahead of this
 // clock and the point is not, or if the node is silent and the point is too old. Of two collectors with different clocks, the one that is
 // ahead hides the other, instead of both hiding each other in turn: a node that was set back is not set back again for a while.
-func (m *message) setBack(n *node, at pcommon.Timestamp) bool {
-	if n.ahead && m.now >= n.settled && at < n.latest && at <= m.clock+pcommon.Timestamp(trustedClocks) {
+func (m *message) setBack(n *node, timestamp pcommon.Timestamp) bool {
+	if n.ahead && m.now >= n.settled && timestamp < n.latest && timestamp <= m.clock+pcommon.Timestamp(trustedClocks) {
 		return true
 	}
-	return n.silent(m.now) && at+pcommon.Timestamp(n.interval.silence()) < n.latest
+	return n.silent(m.now) && timestamp+pcommon.Timestamp(n.interval.silence()) < n.latest
 }
 
 // ahead reports whether a point is from a clock that is ahead of this one. The margin keeps a clock near the limit from being both in turn.
-func (m *message) ahead(at pcommon.Timestamp) bool {
-	return at > m.clock+2*pcommon.Timestamp(trustedClocks)
+func (m *message) ahead(timestamp pcommon.Timestamp) bool {
+	return timestamp > m.clock+2*pcommon.Timestamp(trustedClocks)
 }
 
 // describe notes what the resource has of a node.

@@ -53,10 +53,10 @@ const maxLabels = 3
 
 // metric is one entry of the table.
 type metric struct {
-	name   string
-	of     subject
-	values bounds
-	labels []string
+	name    string
+	subject subject
+	values  bounds
+	labels  []string
 
 	// How a value is shown; nil if it is not, or not by itself.
 	onNode      func(*view.Node, *fieldKey, float64)
@@ -96,10 +96,10 @@ func byName(tables ...[]metric) map[string]*metric {
 
 // nodeMetrics has no way to show a source: its state and the reasons for it belong together.
 var nodeMetrics = []metric{
-	{name: metadata.MetricsInfo.HwGpuSourceReadable.Name, of: ofNode, values: ratio, labels: []string{attrSource, attrVendor}},
-	{name: metadata.MetricsInfo.HwGpuSourceFailure.Name, of: ofNode, values: ratio, labels: []string{attrSource, attrVendor, attrErrorType}},
+	{name: metadata.MetricsInfo.HwGpuSourceReadable.Name, subject: ofNode, values: ratio, labels: []string{attrSource, attrVendor}},
+	{name: metadata.MetricsInfo.HwGpuSourceFailure.Name, subject: ofNode, values: ratio, labels: []string{attrSource, attrVendor, attrErrorType}},
 	{
-		name: metadata.MetricsInfo.HwGpuCount.Name, of: ofNode, values: count, labels: []string{attrPresence, attrVendor},
+		name: metadata.MetricsInfo.HwGpuCount.Name, subject: ofNode, values: count, labels: []string{attrPresence, attrVendor},
 		onNode: func(n *view.Node, key *fieldKey, value float64) {
 			switch key.label(attrPresence) {
 			case "visible":

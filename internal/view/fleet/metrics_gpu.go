@@ -9,7 +9,7 @@ import (
 )
 
 var gpuMetrics = []metric{
-	{name: metadata.MetricsInfo.HwGpuInfo.Name, of: ofIdentity, values: ratio},
+	{name: metadata.MetricsInfo.HwGpuInfo.Name, subject: ofIdentity, values: ratio},
 
 	// What is 1 if it holds now.
 	holds(metadata.MetricsInfo.HwStatus.Name, attrState, func(g *view.GPU, state *string) { g.Status = state }),
@@ -47,8 +47,8 @@ var gpuMetrics = []metric{
 	each(metadata.MetricsInfo.HwGpuMemoryPageRetired.Name, counter, attrErrorType, func(g *view.GPU) *map[string]float64 { return &g.RetiredPages }),
 	each(metadata.MetricsInfo.HwGpuMemoryBankCount.Name, count, attrBankSpares, func(g *view.GPU) *map[string]float64 { return &g.MemoryBanks }),
 	labelled(metadata.MetricsInfo.HwGpuUtilization.Name, ratio, []string{attrTask}, func(g *view.GPU, key *fieldKey, value float64) {
-		if to := task(&g.Utilization, key.label(attrTask)); to != nil {
-			*to = floatOf(value)
+		if target := task(&g.Utilization, key.label(attrTask)); target != nil {
+			*target = floatOf(value)
 		}
 	}),
 	labelled(metadata.MetricsInfo.HwTemperature.Name, celsius, []string{attrSensor}, func(g *view.GPU, key *fieldKey, value float64) {
@@ -66,8 +66,8 @@ var gpuMetrics = []metric{
 		}
 	}),
 	labelled(metadata.MetricsInfo.HwGpuIo.Name, counter, []string{attrDirection}, func(g *view.GPU, key *fieldKey, value float64) {
-		if to := direction(key.label(attrDirection), &g.PCIe.Transmitted, &g.PCIe.Received); to != nil {
-			*to = floatOf(value)
+		if target := direction(key.label(attrDirection), &g.PCIe.Transmitted, &g.PCIe.Received); target != nil {
+			*target = floatOf(value)
 		}
 	}),
 
@@ -87,26 +87,26 @@ var gpuMetrics = []metric{
 		}
 	}),
 	labelled(metadata.MetricsInfo.HwGpuInterconnectIo.Name, counter, []string{attrInterconnectType, attrDirection}, func(g *view.GPU, key *fieldKey, value float64) {
-		of := interconnect(g, key.label(attrInterconnectType))
-		if to := direction(key.label(attrDirection), &of.Transmitted, &of.Received); to != nil {
-			*to = floatOf(value)
+		link := interconnect(g, key.label(attrInterconnectType))
+		if target := direction(key.label(attrDirection), &link.Transmitted, &link.Received); target != nil {
+			*target = floatOf(value)
 		}
 	}),
 	labelled(metadata.MetricsInfo.HwGpuInterconnectErrors.Name, counter, []string{attrInterconnectType, attrErrorType}, func(g *view.GPU, key *fieldKey, value float64) {
 		interconnect(g, key.label(attrInterconnectType)).Errors[key.label(attrErrorType)] = value
 	}),
 	labelled(metadata.MetricsInfo.HwGpuInterconnectLinkCount.Name, count, []string{attrInterconnectType, attrLinkState}, func(g *view.GPU, key *fieldKey, value float64) {
-		switch of := interconnect(g, key.label(attrInterconnectType)); key.label(attrLinkState) {
+		switch link := interconnect(g, key.label(attrInterconnectType)); key.label(attrLinkState) {
 		case "up":
-			of.LinksUp = intOf(value)
+			link.LinksUp = intOf(value)
 		case "down":
-			of.LinksDown = intOf(value)
+			link.LinksDown = intOf(value)
 		}
 	}),
 }
 
 func labelled(name string, values bounds, labels []string, show func(*view.GPU, *fieldKey, float64)) metric {
-	return metric{name: name, of: ofDevice, values: values, labels: labels, onGPU: show}
+	return metric{name: name, subject: ofDevice, values: values, labels: labels, onGPU: show}
 }
 
 func holds(name, label string, show func(*view.GPU, *string)) metric {
@@ -117,14 +117,14 @@ func holds(name, label string, show func(*view.GPU, *string)) metric {
 	})
 }
 
-func quantity(name string, values bounds, of func(*view.GPU) **float64) metric {
-	return labelled(name, values, nil, func(g *view.GPU, _ *fieldKey, value float64) { *of(g) = floatOf(value) })
+func quantity(name string, values bounds, target func(*view.GPU) **float64) metric {
+	return labelled(name, values, nil, func(g *view.GPU, _ *fieldKey, value float64) { *target(g) = floatOf(value) })
 }
 
-func whole(name string, of func(*view.GPU) **int) metric {
-	return labelled(name, count, nil, func(g *view.GPU, _ *fieldKey, value float64) { *of(g) = intOf(value) })
+func whole(name string, target func(*view.GPU) **int) metric {
+	return labelled(name, count, nil, func(g *view.GPU, _ *fieldKey, value float64) { *target(g) = intOf(value) })
 }
 
-func each(name string, values bounds, label string, of func(*view.GPU) *map[string]float64) metric {
-	return labelled(name, values, []string{label}, func(g *view.GPU, key *fieldKey, value float64) { put(of(g), key.label(label), value) })
+func each(name string, values bounds, label string, target func(*view.GPU) *map[string]float64) metric {
+	return labelled(name, values, []string{label}, func(g *view.GPU, key *fieldKey, value float64) { put(target(g), key.label(label), value) })
 }

@@ -10,11 +10,11 @@ import (
 
 // useMetrics are the metrics of the use of GPUs by processes and containers.
 var useMetrics = []metric{
-	{name: metadata.MetricsInfo.ProcessGpuInfo.Name, of: ofProcess, values: ratio},
+	{name: metadata.MetricsInfo.ProcessGpuInfo.Name, subject: ofProcess, values: ratio},
 	ofProcesses(metadata.MetricsInfo.ProcessGpuMemoryUsage.Name, size, func(p *view.Process) **float64 { return &p.Memory }),
 	ofProcesses(metadata.MetricsInfo.ProcessGpuMemoryControllerUtilization.Name, ratio, func(p *view.Process) **float64 { return &p.MemoryControllerUtilization }),
 	{
-		name: metadata.MetricsInfo.ProcessGpuUtilization.Name, of: ofProcess, values: ratio, labels: []string{attrTask},
+		name: metadata.MetricsInfo.ProcessGpuUtilization.Name, subject: ofProcess, values: ratio, labels: []string{attrTask},
 		onProcess: func(p *view.Process, key *fieldKey, value float64) {
 			if key.label(attrTask) == "general" {
 				p.Utilization = floatOf(value)
@@ -22,7 +22,7 @@ var useMetrics = []metric{
 		},
 	},
 	{
-		name: metadata.MetricsInfo.ProcessGpuMediaUtilization.Name, of: ofProcess, values: ratio, labels: []string{attrTask},
+		name: metadata.MetricsInfo.ProcessGpuMediaUtilization.Name, subject: ofProcess, values: ratio, labels: []string{attrTask},
 		onProcess: func(p *view.Process, key *fieldKey, value float64) {
 			switch key.label(attrTask) {
 			case "encoder":
@@ -40,14 +40,14 @@ var useMetrics = []metric{
 	ofContainers(metadata.MetricsInfo.ContainerGpuIdleTime.Name, counter, func(c *view.Container) **float64 { return &c.IdleTime }),
 	ofContainers(metadata.MetricsInfo.ContainerGpuShare.Name, ratio, func(c *view.Container) **float64 { return &c.Share }),
 	{
-		name: metadata.MetricsInfo.ContainerGpuAllocated.Name, of: ofContainer, values: count,
+		name: metadata.MetricsInfo.ContainerGpuAllocated.Name, subject: ofContainer, values: count,
 		onContainer: func(c *view.Container, _ *fieldKey, value float64) {
-			held := value > 0
-			c.Allocated = &held
+			allocated := value > 0
+			c.Allocated = &allocated
 		},
 	},
 	{
-		name: metadata.MetricsInfo.ContainerGpuUtilization.Name, of: ofContainer, values: ratio, labels: []string{attrTask},
+		name: metadata.MetricsInfo.ContainerGpuUtilization.Name, subject: ofContainer, values: ratio, labels: []string{attrTask},
 		onContainer: func(c *view.Container, key *fieldKey, value float64) {
 			if key.label(attrTask) == "general" {
 				c.Utilization = floatOf(value)
@@ -56,16 +56,16 @@ var useMetrics = []metric{
 	},
 }
 
-func ofProcesses(name string, values bounds, of func(*view.Process) **float64) metric {
+func ofProcesses(name string, values bounds, target func(*view.Process) **float64) metric {
 	return metric{
-		name: name, of: ofProcess, values: values,
-		onProcess: func(p *view.Process, _ *fieldKey, value float64) { *of(p) = floatOf(value) },
+		name: name, subject: ofProcess, values: values,
+		onProcess: func(p *view.Process, _ *fieldKey, value float64) { *target(p) = floatOf(value) },
 	}
 }
 
-func ofContainers(name string, values bounds, of func(*view.Container) **float64) metric {
+func ofContainers(name string, values bounds, target func(*view.Container) **float64) metric {
 	return metric{
-		name: name, of: ofContainer, values: values,
-		onContainer: func(c *view.Container, _ *fieldKey, value float64) { *of(c) = floatOf(value) },
+		name: name, subject: ofContainer, values: values,
+		onContainer: func(c *view.Container, _ *fieldKey, value float64) { *target(c) = floatOf(value) },
 	}
 }

@@ -20,11 +20,11 @@ type node struct {
 	labels  map[string]string
 	devices map[string]*device // by hw.id
 
-	latest   pcommon.Timestamp // of all points of the node that have a value
-	seen     time.Duration     // since the start of the fleet, when a message last changed something
-	interval interval
-	ahead    bool          // latest was ahead of this clock when it came
-	settled  time.Duration // since the start of the fleet, until when the clock is not taken to be set back again
+	latest     pcommon.Timestamp // of all points of the node that have a value
+	lastUpdate time.Duration     // since the start of the fleet, when a message last changed something
+	interval   interval
+	ahead      bool          // latest was ahead of this clock when it came
+	settled    time.Duration // since the start of the fleet, until when the clock is not taken to be set back again
 
 	shown *view.Node // as of the last message; nil for a cluster
 }
@@ -36,7 +36,7 @@ type change struct {
 }
 
 // silent reports whether nothing came for three intervals.
-func (n *node) silent(now time.Duration) bool { return now-n.seen > n.interval.silence() }
+func (n *node) silent(now time.Duration) bool { return now-n.lastUpdate > n.interval.silence() }
 
 // advance notes what a message brought. A message that is older than the newest by three intervals is not a sign of life: after the clock
 // was set back such messages may have something new, and would keep the old times for as long as the clock was set.
@@ -44,7 +44,7 @@ func (n *node) advance(c change, m *message) {
 	if c.latest == 0 || c.latest+pcommon.Timestamp(n.interval.silence()) < n.latest {
 		return
 	}
-	n.seen, n.latest = m.now, max(n.latest, c.latest)
+	n.lastUpdate, n.latest = m.now, max(n.latest, c.latest)
 	n.ahead = m.ahead(n.latest)
 	if c.step > 0 {
 		n.interval.add(c.step)

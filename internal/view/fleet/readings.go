@@ -19,17 +19,17 @@ var ended = math.NaN()
 
 // reading is the last value of one field.
 type reading struct {
-	at    pcommon.Timestamp // of the point
-	value float64
-	field field
+	timestamp pcommon.Timestamp // of the point
+	value     float64
+	field     field
 }
 
 // readings are what is known of a node, a device, a process or a container.
 type readings struct {
-	list   []reading
-	newest pcommon.Timestamp // of those that have a value
-	seen   time.Duration     // since the start of the fleet, when a message last changed them
-	next   int               // the expected place of the field after the last one: messages have the same order each time
+	list       []reading
+	newest     pcommon.Timestamp // of those that have a value
+	lastUpdate time.Duration     // since the start of the fleet, when a message last changed them
+	next       int               // the expected place of the field after the last one: messages have the same order each time
 }
 
 // full reports whether there is no room for a reading of another field.
@@ -43,20 +43,20 @@ func (r *readings) put(new reading, delta bool, now time.Duration) (step time.Du
 		r.list = append(r.list, new)
 	} else {
 		old := &r.list[i]
-		if new.at < old.at || new.at == old.at && (delta || new.value == old.value || math.IsNaN(new.value)) {
+		if new.timestamp < old.timestamp || new.timestamp == old.timestamp && (delta || new.value == old.value || math.IsNaN(new.value)) {
 			return 0, false
 		}
 		if delta && !math.IsNaN(old.value) {
 			new.value += old.value
 		}
 		if !math.IsNaN(new.value + old.value) {
-			step = time.Duration(new.at - old.at)
+			step = time.Duration(new.timestamp - old.timestamp)
 		}
 		*old = new
 	}
-	r.seen = now
+	r.lastUpdate = now
 	if !math.IsNaN(new.value) {
-		r.newest = max(r.newest, new.at)
+		r.newest = max(r.newest, new.timestamp)
 	}
 	return step, true
 }
@@ -80,7 +80,7 @@ func (r *readings) find(f field) int {
 // expire removes readings that are older than the newest by more than a time.
 func (r *readings) expire(age time.Duration) {
 	limit := r.newest - min(r.newest, pcommon.Timestamp(age))
-	r.list = slices.DeleteFunc(r.list, func(old reading) bool { return old.at < limit })
+	r.list = slices.DeleteFunc(r.list, func(old reading) bool { return old.timestamp < limit })
 	if cap(r.list) > len(r.list)+len(r.list)/4+2 {
 		r.list = slices.Clone(r.list)
 	}

@@ -28,7 +28,7 @@ func newState(settings Settings) *state {
 		settings: settings, nodes: map[nodeKey]*node{}, owners: map[string]*node{}, fields: newFields(), texts: newTexts(),
 		dropped: dropped{logger: settings.Logger},
 	}
-	s.info, _ = s.fields.of(fieldKey{metric: metrics[metadata.MetricsInfo.HwGpuInfo.Name]})
+	s.info, _ = s.fields.get(fieldKey{metric: metrics[metadata.MetricsInfo.HwGpuInfo.Name]})
 	return s
 }
 
@@ -89,7 +89,7 @@ func (s *state) expire(n *node, now time.Duration) {
 		uses := len(d.processes) + len(d.containers)
 		d.expire(age, now)
 		s.uses -= uses - len(d.processes) - len(d.containers)
-		if now-d.seen > age {
+		if now-d.lastUpdate > age {
 			s.release(n, d)
 		}
 	}

@@ -17,12 +17,12 @@ func newTexts() *texts { return &texts{known: map[string]*string{}} }
 
 // set makes a field point to a text, or to nil if the text is empty. A text that has not changed is not copied. The text to which the field
 // pointed stays as it was.
-func (t *texts) set(to **string, text string) {
+func (t *texts) set(target **string, text string) {
 	switch {
 	case text == "":
-		*to = nil
-	case *to == nil || **to != text:
-		*to = t.share(text)
+		*target = nil
+	case *target == nil || **target != text:
+		*target = t.share(text)
 	}
 }
 

@@ -16,15 +16,15 @@ const maxGone = 8192
 
 // tiles has the tile of each GPU, and since when it is as it is.
 type tiles struct {
-	byID  map[string]*tile
-	gone  []goneTile // by generation
-	first uint64     // the generation after which gone is complete
+	byID     map[string]*tile
+	removals []goneTile // by generation
+	first    uint64     // the generation after which removals is complete
 }
 
 type tile struct {
 	view.Tile
 	generation uint64
-	of         *node
+	node       *node
 }
 
 type goneTile struct {
@@ -46,7 +46,7 @@ func (t *tiles) update(n *node, before, now *view.Node, generation uint64) {
 			case !equalTiles(&old.Tile, &fresh):
 				*old = tile{fresh, generation, n}
 			default:
-				old.of = n
+				old.node = n
 			}
 		}
 	}
@@ -54,18 +54,18 @@ func (t *tiles) update(n *node, before, now *view.Node, generation uint64) {
 		return
 	}
 	for _, g := range before.GPUs {
-		if old := t.byID[g.ID]; old != nil && old.of == n && !has(now, g.ID) {
+		if old := t.byID[g.ID]; old != nil && old.node == n && !containsGPU(now, g.ID) {
 			delete(t.byID, g.ID)
-			t.gone = append(t.gone, goneTile{g.ID, generation})
+			t.removals = append(t.removals, goneTile{g.ID, generation})
 		}
 	}
-	if excess := len(t.gone) - maxGone; excess > 0 {
-		t.first = t.gone[excess-1].generation
-		t.gone = slices.Delete(t.gone, 0, excess)
+	if excess := len(t.removals) - maxGone; excess > 0 {
+		t.first = t.removals[excess-1].generation
+		t.removals = slices.Delete(t.removals, 0, excess)
 	}
 }
 
-func has(n *view.Node, id string) bool {
+func containsGPU(n *view.Node, id string) bool {
 	return n != nil && slices.ContainsFunc(n.GPUs, func(g *view.GPU) bool { return g.ID == id })
 }
 
@@ -84,7 +84,7 @@ func (t *tiles) since(since, generation uint64) view.Tiles {
 		return answer
 	}
 	listed := map[string]bool{}
-	for _, one := range t.gone {
+	for _, one := range t.removals {
 		if one.generation > since && t.byID[one.id] == nil && !listed[one.id] {
 			listed[one.id] = true
 			answer.Gone = append(answer.Gone, one.id)
@@ -113,18 +113,18 @@ func hundredths(v *float64) *float64 {
 
 // namespaceOf returns the namespace of the holders of a GPU, else of its users, nil if it is not one.
 func namespaceOf(g *view.GPU) *string {
-	var held, used oneText
+	var holders, used oneText
 	for _, c := range g.Containers {
 		if c.Allocated != nil && *c.Allocated {
-			held.add(c.Namespace)
+			holders.add(c.Namespace)
 		}
 		used.add(c.Namespace)
 	}
 	for _, p := range g.Processes {
 		used.add(p.Namespace)
 	}
-	if held.text != nil {
-		return held.only()
+	if holders.text != nil {
+		return holders.only()
 	}
 	return used.only()
 }

@@ -76,27 +76,27 @@ func (p *process) describe(resource, point pcommon.Map, shared *texts) {
 }
 
 // setUser sets who uses a device, from the attributes of the resource, else of the point.
-func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
+func setUser(user *view.User, resource, point pcommon.Map, shared *texts) {
 	get := func(name string) string {
 		if v := text(resource, name); v != "" {
 			return v
 		}
 		return text(point, name)
 	}
-	shared.set(&to.Namespace, get("k8s.namespace.name"))
-	shared.set(&to.Pod, get("k8s.pod.name"))
-	shared.set(&to.PodUID, get("k8s.pod.uid"))
-	shared.set(&to.Container, get("k8s.container.name"))
-	shared.set(&to.ContainerID, get("container.id"))
-	shared.set(&to.ContainerName, get("container.name"))
-	shared.set(&to.SlurmJob, get("slurm.job.id"))
-	shared.set(&to.SlurmSLUID, get("slurm.job.sluid"))
-	shared.set(&to.SlurmUser, get("slurm.job.user"))
-	shared.set(&to.SlurmAccount, get("slurm.job.account"))
-	shared.set(&to.SlurmPartition, get("slurm.job.partition"))
-	shared.set(&to.BatchSystem, get("batch.system"))
-	shared.set(&to.BatchJob, get("batch.job.id"))
-	shared.set(&to.SystemdUnit, get("systemd.unit.name"))
+	shared.set(&user.Namespace, get("k8s.namespace.name"))
+	shared.set(&user.Pod, get("k8s.pod.name"))
+	shared.set(&user.PodUID, get("k8s.pod.uid"))
+	shared.set(&user.Container, get("k8s.container.name"))
+	shared.set(&user.ContainerID, get("container.id"))
+	shared.set(&user.ContainerName, get("container.name"))
+	shared.set(&user.SlurmJob, get("slurm.job.id"))
+	shared.set(&user.SlurmSLUID, get("slurm.job.sluid"))
+	shared.set(&user.SlurmUser, get("slurm.job.user"))
+	shared.set(&user.SlurmAccount, get("slurm.job.account"))
+	shared.set(&user.SlurmPartition, get("slurm.job.partition"))
+	shared.set(&user.BatchSystem, get("batch.system"))
+	shared.set(&user.BatchJob, get("batch.job.id"))
+	shared.set(&user.SystemdUnit, get("systemd.unit.name"))
 	kind, name := get("k8s.workload.kind"), get("k8s.workload.name")
 	for owner := gpu.OwnerKind(0); name == "" && owner < gpu.NumOwnerKinds; owner++ { // the k8s_attributes processor has these alone
 		kind, name = owner.String(), get(owner.NameAttribute())
@@ -104,6 +104,6 @@ func setUser(to *view.User, resource, point pcommon.Map, shared *texts) {
 	if name == "" {
 		kind = ""
 	}
-	shared.set(&to.WorkloadKind, kind)
-	shared.set(&to.Workload, name)
+	shared.set(&user.WorkloadKind, kind)
+	shared.set(&user.Workload, name)
 }

@@ -14,9 +14,9 @@ import (
 
 // renderer builds the view of one node.
 type renderer struct {
-	fields *fields
-	node   *node
-	seen   func(time.Duration) time.Time
+	fields    *fields
+	node      *node
+	clockTime func(time.Duration) time.Time
 }
 
 // gpu returns the view of a device, without what its partitions and its parent have.
@@ -24,7 +24,7 @@ func (s *renderer) gpu(d *device) *view.GPU {
 	g := &view.GPU{
 		ID: d.id, Parent: d.parent, Node: s.node.key.name, Cluster: s.node.cluster, Index: d.index, Name: d.name, Vendor: d.vendor, Model: d.model,
 		PCIAddress: d.pciAddress, SerialNumber: d.serial, DriverVersion: d.driver, FirmwareVersion: d.firmware, ComputeCapability: d.capability,
-		PartitionProfile: d.profile, NUMANode: d.numaNode, LastSeen: s.seen(d.seen),
+		PartitionProfile: d.profile, NUMANode: d.numaNode, LastSeen: s.clockTime(d.lastUpdate),
 		Faults: []string{}, Temperatures: []view.Temperature{}, Fans: []view.Fan{}, Throttled: []string{}, Interconnects: []view.Interconnect{},
 		RemapStates: []string{}, Fabric: view.Fabric{Conditions: []string{}}, PendingModes: []string{}, Containers: s.containers(d), Processes: s.processes(d),
 	}
@@ -96,9 +96,9 @@ func direction(name string, transmitted, received **float64) **float64 {
 	return nil
 }
 
-func list(to *[]string, label *string) {
+func list(target *[]string, label *string) {
 	if label != nil {
-		*to = append(*to, *label)
+		*target = append(*target, *label)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func (s *renderer) render() *view.Node {
 	n := s.node
 	v := &view.Node{
-		Name: n.key.name, Host: n.host, Cluster: n.cluster, State: view.Live, Sources: sources(&n.readings, s.fields), LastSeen: s.seen(n.seen),
+		Name: n.key.name, Host: n.host, Cluster: n.cluster, State: view.Live, Sources: sources(&n.readings, s.fields), LastSeen: s.clockTime(n.lastUpdate),
 		Labels: n.labels, Drivers: []view.Driver{}, GPUs: []*view.GPU{},
 	}
 	v.Readable = readable(v.Sources)
@@ -61,15 +61,15 @@ func sum(v *view.Node) {
 }
 
 func addMemory(sum, m *view.Memory) {
-	for _, part := range []struct{ to, from **float64 }{
+	for _, part := range []struct{ sum, value **float64 }{
 		{&sum.Total, &m.Total}, {&sum.Used, &m.Used}, {&sum.Reserved, &m.Reserved}, {&sum.Free, &m.Free},
 	} {
 		switch {
-		case *part.from == nil:
-		case *part.to == nil:
-			*part.to = floatOf(**part.from)
+		case *part.value == nil:
+		case *part.sum == nil:
+			*part.sum = floatOf(**part.value)
 		default:
-			**part.to += **part.from
+			**part.sum += **part.value
 		}
 	}
 }

@@ -39,13 +39,13 @@ type file struct {
 // GET and HEAD by 405.
 func New() http.Handler {
 	served := map[string]file{}
-	for at, name := range files {
+	for route, name := range files {
 		body, err := dist.ReadFile("dist/" + name)
 		if err != nil {
 			panic(err) // embedded: the compiler has checked that it is there
 		}
 		hash := sha256.Sum256(body)
-		served[at] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
+		served[route] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

@@ -40,10 +40,10 @@ func SeverityRank(s view.Severity) int {
 }
 
 func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
-	at := view.Finding{Severity: view.SeverityWarning, Cluster: n.Cluster, Node: &n.Name}
-	all := unreadable(at, "The node cannot be read", n.Sources)
+	base := view.Finding{Severity: view.SeverityWarning, Cluster: n.Cluster, Node: &n.Name}
+	all := unreadable(base, "The node cannot be read", n.Sources)
 	if n.State == view.Stale {
-		f := at
+		f := base
 		f.Kind, f.What = "stale", "The node is silent"
 		f.Detail = fmt.Sprintf("last message %.0f s ago", s.Time.Sub(n.LastSeen).Seconds())
 		if n.Interval != nil {
@@ -53,7 +53,7 @@ func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
 		all = append(all, f)
 	}
 	if n.Missing != nil && *n.Missing > 0 && (len(n.GPUs) > 0 || len(all) == 0) { // otherwise the source that cannot be read is why
-		f := at
+		f := base
 		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although the PCI bus has or had them", *n.Missing)
 		f.Remedy = "Look for XID 79 or a failed probe in the kernel's log. A collector in a container needs all GPUs of the machine."
 		all = append(all, f)
@@ -62,14 +62,14 @@ func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
 }
 
 // unreadable returns a finding for each source that cannot be read, with the first reason's remedy.
-func unreadable(at view.Finding, what string, sources []view.Source) []view.Finding {
+func unreadable(base view.Finding, title string, sources []view.Source) []view.Finding {
 	var all []view.Finding
 	for _, source := range sources {
 		if source.Readable {
 			continue
 		}
-		f := at
-		f.Kind, f.Severity, f.What = "unreadable", view.SeverityWarning, what
+		f := base
+		f.Kind, f.Severity, f.What = "unreadable", view.SeverityWarning, title
 		f.Detail, f.Remedy = source.Name+": no reason given", remedyOfReason("")
 		if len(source.Reasons) > 0 {
 			f.Detail, f.Remedy = source.Name+": "+strings.Join(source.Reasons, ", "), remedyOfReason(source.Reasons[0])

@@ -25,15 +25,15 @@ func GPUs(nodes []*view.Node) []*view.GPU {
 
 // Keep returns nodes with only the kept GPUs, and without the nodes that have no such GPU.
 func Keep(nodes []*view.Node, keep func(*view.GPU) bool) []*view.Node {
-	var kept []*view.Node
+	var result []*view.Node
 	for _, n := range nodes {
 		if gpus := filter(n.GPUs, keep); len(gpus) > 0 {
 			part := *n
 			part.GPUs = gpus
-			kept = append(kept, &part)
+			result = append(result, &part)
 		}
 	}
-	return kept
+	return result
 }
 
 // GPU returns the GPU of nodes that has an ID, else the one at that PCI address, else the one with that index. Its error is an
@@ -48,16 +48,16 @@ func GPU(nodes []*view.Node, id string) (*view.GPU, error) {
 		func(g *view.GPU) bool { return index >= 0 && g.Index != nil && *g.Index == index && g.Parent == nil },
 	} {
 		var found *view.GPU
-		var on []*view.Node
+		var hosts []*view.Node
 		for _, n := range nodes {
 			for _, g := range n.GPUs {
 				if matches(g) {
-					found, on = g, append(on, n)
+					found, hosts = g, append(hosts, n)
 				}
 			}
 		}
-		if len(on) > 1 {
-			return nil, ambiguous("GPU", id, on)
+		if len(hosts) > 1 {
+			return nil, ambiguous("GPU", id, hosts)
 		}
 		if found != nil {
 			return found, nil

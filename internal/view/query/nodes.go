@@ -73,8 +73,8 @@ func named(nodes []*view.Node, name string) ([]*view.Node, error) {
 	return nil, ambiguous("node", name, found)
 }
 
-func ambiguous(what, name string, nodes []*view.Node) *AmbiguousError {
-	e := &AmbiguousError{What: what, Name: name, Total: len(nodes)}
+func ambiguous(kind, name string, nodes []*view.Node) *AmbiguousError {
+	e := &AmbiguousError{What: kind, Name: name, Total: len(nodes)}
 	for _, n := range nodes[:min(len(nodes), maxCandidates)] {
 		e.Candidates = append(e.Candidates, ClusterName(n.Cluster)+"/"+n.Name)
 	}
@@ -102,11 +102,11 @@ func hasGPU(nodes []*view.Node) bool {
 }
 
 func filter[T any](all []T, keep func(T) bool) []T {
-	var kept []T
+	var result []T
 	for _, v := range all {
 		if keep(v) {
-			kept = append(kept, v)
+			result = append(result, v)
 		}
 	}
-	return kept
+	return result
 }

@@ -28,16 +28,16 @@ func Reasons(s *view.Snapshot, scope Scope, nodes []*view.Node) []string {
 	return reasons[:min(len(reasons), maxReasons)]
 }
 
-func appendReasons(reasons []string, where string, sources []view.Source) []string {
+func appendReasons(reasons []string, location string, sources []view.Source) []string {
 	for _, source := range sources {
 		if source.Readable && len(source.Reasons) == 0 {
 			continue
 		}
 		if len(source.Reasons) == 0 {
-			reasons = append(reasons, where+": "+source.Name+": unreadable")
+			reasons = append(reasons, location+": "+source.Name+": unreadable")
 		}
 		for _, reason := range source.Reasons {
-			reasons = append(reasons, where+": "+source.Name+": "+reason)
+			reasons = append(reasons, location+": "+source.Name+": "+reason)
 		}
 	}
 	return reasons

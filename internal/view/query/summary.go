@@ -23,20 +23,20 @@ const (
 //
 // Sums by namespace and by workload are over the devices that one holds or uses, of a divided GPU the partitions. What several of them
 // share is in the sum of each. What none of them has is in a sum without a name.
-func Summarize(scope Scope, nodes []*view.Node, by By) []view.Summary {
-	if by == ByNamespace || by == ByWorkload {
-		return summarizeUsers(nodes, by)
+func Summarize(scope Scope, nodes []*view.Node, grouping By) []view.Summary {
+	if grouping == ByNamespace || grouping == ByWorkload {
+		return summarizeUsers(nodes, grouping)
 	}
 	groups := newGroups()
-	if by == ByNothing {
+	if grouping == ByNothing {
 		groups.total(group{cluster: optionalCluster(scope.Cluster)})
 	}
 	for _, n := range nodes {
-		if by != ByModel {
-			groups.total(groupOf(scope, by, n, nil)).enter(n)
+		if grouping != ByModel {
+			groups.total(groupOf(scope, grouping, n, nil)).enter(n)
 		}
 		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
-			t := groups.total(groupOf(scope, by, n, g))
+			t := groups.total(groupOf(scope, grouping, n, g))
 			t.add(n, g, parts)
 			t.health(g.Status)
 			for _, p := range g.Processes {
@@ -49,12 +49,12 @@ func Summarize(scope Scope, nodes []*view.Node, by By) []view.Summary {
 			}
 		})
 	}
-	return groups.summaries(by)
+	return groups.summaries(grouping)
 }
 
 // groupOf returns the group of a GPU. It may be nil if groups are of whole nodes.
-func groupOf(scope Scope, by By, n *view.Node, g *view.GPU) group {
-	switch by {
+func groupOf(scope Scope, grouping By, n *view.Node, g *view.GPU) group {
+	switch grouping {
 	case ByCluster:
 		return group{name: text(n.Cluster), cluster: text(n.Cluster)}
 	case ByNode:
@@ -95,32 +95,32 @@ type groups struct {
 	totals map[group]*total
 	order  []group
 	last   *total
-	of     group
+	key    group
 }
 
 func newGroups() *groups { return &groups{totals: map[group]*total{}} }
 
-func (g *groups) total(of group) *total {
-	if g.last != nil && g.of == of {
+func (g *groups) total(key group) *total {
+	if g.last != nil && g.key == key {
 		return g.last
 	}
-	t := g.totals[of]
+	t := g.totals[key]
 	if t == nil {
 		t = &total{}
-		g.totals[of] = t
-		g.order = append(g.order, of)
+		g.totals[key] = t
+		g.order = append(g.order, key)
 	}
-	g.last, g.of = t, of
+	g.last, g.key = t, key
 	return t
 }
 
-func (g *groups) summaries(by By) []view.Summary {
+func (g *groups) summaries(grouping By) []view.Summary {
 	all := make([]view.Summary, 0, len(g.order))
-	for _, of := range g.order {
-		s := g.totals[of].summary()
-		s.Group, s.Cluster, s.Namespace = optional(of.name), optional(of.cluster), optional(of.namespace)
-		s.Kind, s.Node = optional(of.kind), optional(of.node)
-		s.By = optional(string(by))
+	for _, key := range g.order {
+		s := g.totals[key].summary()
+		s.Group, s.Cluster, s.Namespace = optional(key.name), optional(key.cluster), optional(key.namespace)
+		s.Kind, s.Node = optional(key.kind), optional(key.node)
+		s.By = optional(string(grouping))
 		all = append(all, s)
 	}
 	return all

@@ -9,56 +9,56 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-func summarizeUsers(nodes []*view.Node, by By) []view.Summary {
+func summarizeUsers(nodes []*view.Node, grouping By) []view.Summary {
 	groups := newGroups()
 	for _, n := range nodes {
 		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
 			// Users of a divided GPU are on its partitions. The package represents them only if it has users itself.
 			if len(parts) == 0 || len(g.Containers)+len(g.Processes) > 0 {
-				addUsers(groups, by, n, g, g, parts)
+				addUsers(groups, grouping, n, g, g, parts)
 				return
 			}
 			for _, part := range parts {
-				addUsers(groups, by, n, part, g, nil)
+				addUsers(groups, grouping, n, part, g, nil)
 			}
 		})
 	}
-	return groups.summaries(by)
+	return groups.summaries(grouping)
 }
 
 // addUsers adds a device to the sum of each of its users. A partition without a state has the state of its package.
-func addUsers(groups *groups, by By, n *view.Node, g, whole *view.GPU, parts []*view.GPU) {
+func addUsers(groups *groups, grouping By, n *view.Node, g, whole *view.GPU, parts []*view.GPU) {
 	status := g.Status
 	if status == nil {
 		status = whole.Status
 	}
 	var added []group
-	to := func(of group) *total {
-		t := groups.total(of)
-		if slices.Contains(added, of) {
+	totalOf := func(key group) *total {
+		t := groups.total(key)
+		if slices.Contains(added, key) {
 			return t
 		}
-		added = append(added, of)
+		added = append(added, key)
 		t.add(n, g, parts)
 		t.health(status)
 		return t
 	}
 	for _, device := range append([]*view.GPU{g}, parts...) {
 		for _, c := range device.Containers {
-			to(userGroup(by, &c.User, n))
+			totalOf(userGroup(grouping, &c.User, n))
 		}
 		for _, p := range device.Processes {
-			to(userGroup(by, &p.User, n)).process(p.PID)
+			totalOf(userGroup(grouping, &p.User, n)).process(p.PID)
 		}
 	}
 	if len(added) == 0 {
-		to(group{})
+		totalOf(group{})
 	}
 }
 
 // userGroup returns the group of a user, the one without a name if the user has no namespace or no workload.
-func userGroup(by By, u *view.User, n *view.Node) group {
-	if by == ByNamespace {
+func userGroup(grouping By, u *view.User, n *view.Node) group {
+	if grouping == ByNamespace {
 		if u.Namespace == nil {
 			return group{}
 		}

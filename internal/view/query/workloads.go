@@ -33,7 +33,7 @@ type workloads struct {
 
 // add adds a device to the workloads that hold or use it.
 func (a *workloads) add(n *view.Node, g *view.GPU) {
-	var on []*workload
+	var deviceWorkloads []*workload
 	part := func(u *view.User) *share {
 		if !a.users.Matches(u) {
 			return nil
@@ -43,8 +43,8 @@ func (a *workloads) add(n *view.Node, g *view.GPU) {
 			return nil
 		}
 		w := a.workload(owner)
-		if !slices.Contains(on, w) {
-			on = append(on, w)
+		if !slices.Contains(deviceWorkloads, w) {
+			deviceWorkloads = append(deviceWorkloads, w)
 			w.share = share{}
 		}
 		w.pod(n, u)
@@ -61,7 +61,7 @@ func (a *workloads) add(n *view.Node, g *view.GPU) {
 			s.ofProcesses.add(p.Memory)
 		}
 	}
-	for _, w := range on {
+	for _, w := range deviceWorkloads {
 		w.add(g)
 	}
 }
@@ -78,17 +78,17 @@ func (a *workloads) workload(o Owner) *workload {
 
 // share is a workload's part of one device.
 type share struct {
-	known, held    bool // known: whether it is held
-	measured, used bool // measured: whether it is used
-	ofContainers   sum
-	ofProcesses    sum
-	power, energy  sum
-	idle           sum
+	known, allocated bool // known: whether it is held
+	measured, used   bool // measured: whether it is used
+	ofContainers     sum
+	ofProcesses      sum
+	power, energy    sum
+	idle             sum
 }
 
 func (s *share) container(c *view.Container) {
 	s.known = s.known || c.Allocated != nil
-	s.held = s.held || c.Allocated != nil && *c.Allocated
+	s.allocated = s.allocated || c.Allocated != nil && *c.Allocated
 	s.measured = s.measured || c.Memory != nil || c.Utilization != nil
 	s.used = s.used || positive(c.Memory) || positive(c.Utilization)
 	s.ofContainers.add(c.Memory)
@@ -104,7 +104,7 @@ type workload struct {
 	pods                        map[string]struct{}
 	gpus                        []string
 	known, measured             bool
-	held, used, unused          int
+	allocated, used, unused     int
 	memory, power, energy, idle sum
 	share                       share // of the present device
 }
@@ -124,13 +124,13 @@ func (w *workload) add(g *view.GPU) {
 	s := &w.share
 	w.gpus = append(w.gpus, g.ID)
 	w.known, w.measured = w.known || s.known, w.measured || s.measured
-	if s.held {
-		w.held++
+	if s.allocated {
+		w.allocated++
 	}
 	if s.used {
 		w.used++
 	}
-	if s.held && s.measured && !s.used {
+	if s.allocated && s.measured && !s.used {
 		w.unused++
 	}
 	if v := s.ofContainers.value(); v != nil {
@@ -150,7 +150,7 @@ func (w *workload) workload() *view.Workload {
 		Memory: w.memory.value(), Power: w.power.value(), Energy: w.energy.value(), IdleTime: w.idle.value(),
 	}
 	if w.known {
-		v.Held = &w.held
+		v.Held = &w.allocated
 	}
 	if w.known && w.measured {
 		v.Idle = &w.unused

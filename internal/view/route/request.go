@@ -55,17 +55,17 @@ func newRequest(r *http.Request, route *Route, forms bool) (*Request, error) {
 	var known []string
 	for i := range route.Parameters {
 		p := &route.Parameters[i]
-		value, given, err := p.value(r, query)
-		if err == nil && given {
+		value, present, err := p.value(r, query)
+		if err == nil && present {
 			err = p.check(value)
 		}
-		if err == nil && !given && p.Required {
+		if err == nil && !present && p.Required {
 			err = errors.New("it is missing; give a value")
 		}
 		if err != nil {
 			return nil, BadParameter(p.Name, err)
 		}
-		if !given {
+		if !present {
 			value = p.Default
 		}
 		request.values[p.Name] = value

@@ -21,8 +21,8 @@ func otherEvents() []view.Event {
 		ofCard("hw.gpu.ring_timeout", "ERROR", "ring gfx_0.0.0 did not complete a job in time on card0 (AMD Instinct MI300X); restart the application"),
 		ofCard("hw.gpu.ras_error", "ERROR", "uncorrected hardware errors in umc on card0 (AMD Instinct MI300X), 2 new; reset the GPU unless the driver does so"),
 		ofCard("hw.gpu.bad_pages", "WARN", "bad pages of memory were taken out of use on card0 (AMD Instinct MI300X), 16 new"),
-		of("hw.gpu.source.recovered", "INFO", "prod", "n1", "nvml is readable again"),
-		of("hw.gpu.source.failed", "WARN", "prod", "n1", "nvml cannot be read: nvml: initialise libnvidia-ml.so.1: driver not loaded; load the nvidia kernel module"),
+		nodeEvent("hw.gpu.source.recovered", "INFO", "prod", "n1", "nvml is readable again"),
+		nodeEvent("hw.gpu.source.failed", "WARN", "prod", "n1", "nvml cannot be read: nvml: initialise libnvidia-ml.so.1: driver not loaded; load the nvidia kernel module"),
 		ofGPU("process.gpu.exited", "INFO", "GPU-n1-0", "python3 does not use the GPU any more"),
 		ofGPU("process.gpu.started", "INFO", "GPU-n1-0", "python3 uses the GPU"),
 		ofGPU("container.gpu.released", "INFO", "GPU-n1-0", "ml/train-0/trainer released nvidia0 (NVIDIA H100 80GB HBM3) after 2h1m1s, busy for 1h50m0s"),
@@ -40,7 +40,7 @@ func otherEvents() []view.Event {
 		ofWorkload("ended", "StatefulSet ml/train has ended"),
 		ofWorkload("changed", "StatefulSet ml/train has 2 pods instead of 1"),
 		ofWorkload("started", "StatefulSet ml/train started"),
-		of("hw.gpu.switch_error", "WARN", "prod", "n1", "non-fatal error (SXid 10003) on nvidia-nvswitch0"),
+		nodeEvent("hw.gpu.switch_error", "WARN", "prod", "n1", "non-fatal error (SXid 10003) on nvidia-nvswitch0"),
 	}
 	for i := range events {
 		events[i].UID = fmt.Sprintf("other-%02d", len(events)-i)
@@ -50,35 +50,35 @@ func otherEvents() []view.Event {
 	return events
 }
 
-// of returns an event of a node.
-func of(name, severity, cluster, node, body string) view.Event {
+// nodeEvent returns an event of a node.
+func nodeEvent(name, severity, cluster, node, body string) view.Event {
 	return view.Event{Name: name, Severity: severity, Cluster: &cluster, Node: &node, Body: &body, Attributes: map[string]any{}}
 }
 
 // ofGPU returns an event of a GPU of prod/n1.
 func ofGPU(name, severity, id, body string) view.Event {
-	e := of(name, severity, "prod", "n1", body)
+	e := nodeEvent(name, severity, "prod", "n1", body)
 	e.GPU = &id
 	return e
 }
 
 // ofCard returns an event of the first GPU of lab/n1.
 func ofCard(name, severity, body string) view.Event {
-	e := of(name, severity, "lab", "n1", body)
+	e := nodeEvent(name, severity, "lab", "n1", body)
 	e.GPU = new(fmt.Sprintf("%016x", 0xabc0))
 	return e
 }
 
 // ofPod returns an event of prod's pod ml/train-0.
-func ofPod(what, severity, body string) view.Event {
-	e := of("k8s.pod.gpu."+what, severity, "prod", "n1", body)
+func ofPod(change, severity, body string) view.Event {
+	e := nodeEvent("k8s.pod.gpu."+change, severity, "prod", "n1", body)
 	e.Attributes = map[string]any{"k8s.namespace.name": "ml", "k8s.pod.name": "train-0", "k8s.pod.uid": "uid-train-0", "k8s.workload.name": "train"}
 	return e
 }
 
 // ofWorkload returns an event of prod's workload ml/train. It has no node.
-func ofWorkload(what, body string) view.Event {
-	e := of("k8s.workload.gpu."+what, "INFO", "prod", "", body)
+func ofWorkload(change, body string) view.Event {
+	e := nodeEvent("k8s.workload.gpu."+change, "INFO", "prod", "", body)
 	e.Node = nil
 	e.Attributes = map[string]any{"k8s.namespace.name": "ml", "k8s.workload.kind": "StatefulSet", "k8s.workload.name": "train"}
 	return e

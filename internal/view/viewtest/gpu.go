@@ -62,16 +62,16 @@ func process(g *view.GPU, user view.User, pid int, name string, used, utilizatio
 // sum adds up the memory of packages.
 func sum(gpus []*view.GPU) view.Memory {
 	var total, used, reserved, free float64
-	seen := false
+	measured := false
 	for _, g := range gpus {
 		if g.Parent != nil || g.Memory.Total == nil {
 			continue
 		}
-		seen = true
+		measured = true
 		total, used, free = total+*g.Memory.Total, used+*g.Memory.Used, free+*g.Memory.Free
 		reserved += *g.Memory.Reserved
 	}
-	if !seen {
+	if !measured {
 		return view.Memory{}
 	}
 	return view.Memory{Total: &total, Used: &used, Reserved: &reserved, Free: &free, Utilization: new(used / total)}

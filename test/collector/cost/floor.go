@@ -52,15 +52,15 @@ func (m *meter) floor(s setup, empties empties) error {
 		}
 		known := s
 		known.receiver = strings.ReplaceAll(heldReceiver, "FILE", file)
-		held, err := m.measure(known)
+		baseline, err := m.measure(known)
 		if err != nil {
 			return err
 		}
-		a, b := reading.perScrape(empty), held.perScrape(empty)
+		a, b := reading.perScrape(empty), baseline.perScrape(empty)
 		ours, floor = append(ours, a), append(floor, b)
 		ratios, memory = append(ratios, float64(a)/float64(b)), append(memory, reading.anonymous-empty.anonymous)
-		fmt.Printf("| %d | %d | %.2f ms | %.2f ms | %.2f | %s | %s | %v |\n", i+1, held.points, ms(a), ms(b), ratios[i],
-			mib(memory[i]), mib(held.anonymous-empty.anonymous), coldLine())
+		fmt.Printf("| %d | %d | %.2f ms | %.2f ms | %.2f | %s | %s | %v |\n", i+1, baseline.points, ms(a), ms(b), ratios[i],
+			mib(memory[i]), mib(baseline.anonymous-empty.anonymous), coldLine())
 	}
 	fmt.Printf("| median | | %.2f ms | %.2f ms | %.2f | %s | | |\n", ms(middle(ours)), ms(middle(floor)), middle(ratios), mib(middle(memory)))
 	return nil

@@ -27,19 +27,19 @@ func coldLine() time.Duration {
 	}
 	lines := make([]line, count)
 	order := rand.Perm(count) // each line points to a random next one, so that the CPU cannot prefetch
-	for i, at := range order {
-		lines[at].next = uint32(order[(i+1)%count])
+	for i, index := range order {
+		lines[index].next = uint32(order[(i+1)%count])
 	}
-	var at uint32
-	taken := make([]time.Duration, times)
-	for i := range taken {
+	var index uint32
+	durations := make([]time.Duration, times)
+	for i := range durations {
 		start := time.Now()
 		for range steps {
-			at = lines[at].next
+			index = lines[index].next
 		}
-		taken[i] = time.Since(start) / steps
+		durations[i] = time.Since(start) / steps
 	}
-	runtime.KeepAlive(at)
-	slices.Sort(taken)
-	return taken[times/2]
+	runtime.KeepAlive(index)
+	slices.Sort(durations)
+	return durations[times/2]
 }

@@ -80,13 +80,13 @@ func (ps Points) Value(metric string, attributes ...string) (float64, bool) {
 
 // Distinct returns the values of an attribute on the points.
 func (ps Points) Distinct(attribute string) []string {
-	seen := map[string]struct{}{}
+	values := map[string]struct{}{}
 	for i := range ps {
 		if v, ok := ps[i].Attributes[attribute]; ok {
-			seen[v] = struct{}{}
+			values[v] = struct{}{}
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	return slices.Sorted(maps.Keys(values))
 }
 
 // Flatten lists the points of a message, without those that end a series.
@@ -97,16 +97,16 @@ func Flatten(message pmetric.Metrics) Points {
 		for _, scope := range resource.ScopeMetrics().All() {
 			for _, m := range scope.Metrics().All() {
 				base := Point{Metric: m.Name(), Unit: m.Unit(), Resource: resourceAttributes}
-				var from pmetric.NumberDataPointSlice
+				var dataPoints pmetric.NumberDataPointSlice
 				switch m.Type() {
 				case pmetric.MetricTypeGauge:
-					from, base.Gauge = m.Gauge().DataPoints(), true
+					dataPoints, base.Gauge = m.Gauge().DataPoints(), true
 				case pmetric.MetricTypeSum:
-					from, base.Monotonic = m.Sum().DataPoints(), m.Sum().IsMonotonic()
+					dataPoints, base.Monotonic = m.Sum().DataPoints(), m.Sum().IsMonotonic()
 				default:
 					continue // the receiver has no others
 				}
-				for _, p := range from.All() {
+				for _, p := range dataPoints.All() {
 					if p.Flags().NoRecordedValue() {
 						continue
 					}

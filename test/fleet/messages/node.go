@@ -24,20 +24,20 @@ type Node struct {
 }
 
 // Metrics returns the message of a read. Its values depend only on the node and the time.
-func (n *Node) Metrics(at time.Time) pmetric.Metrics { return n.recorder.Record(n.read(at)) }
+func (n *Node) Metrics(now time.Time) pmetric.Metrics { return n.recorder.Record(n.read(now)) }
 
 // read returns what the agent reads.
-func (n *Node) read(at time.Time) *gpu.Node {
-	node := &gpu.Node{Host: n.fleet.host(n.number), Source: "nvml", Vendor: gpu.NVIDIA, Time: at}
+func (n *Node) read(now time.Time) *gpu.Node {
+	node := &gpu.Node{Host: n.fleet.host(n.number), Source: "nvml", Vendor: gpu.NVIDIA, Time: now}
 	node.Presence[gpu.Visible], node.Presence[gpu.Missing] = gpu.Some(int64(n.fleet.GPUs)), gpu.Some[int64](0)
 	node.Presence[gpu.Unmanaged] = gpu.Some[int64](0)
 	pods := n.pods()
 	for g := range n.fleet.GPUs {
 		pod := pods[g%len(pods)]
-		d := n.device(g, at)
+		d := n.device(g, now)
 		d.HoldersKnown = true
 		d.Holders = []gpu.Holder{{Container: pod, Resource: "nvidia.com/gpu", Sharing: gpu.SharingExclusive}}
-		used := n.processes(node, &d, g, pod, at)
+		used := n.processes(node, &d, g, pod, now)
 		use := gpu.ContainerUse{
 			Container: pod, DeviceID: d.ID, Allocated: gpu.Some(true), Resource: "nvidia.com/gpu", Sharing: gpu.SharingExclusive,
 			MemoryUsage: gpu.Some(used), MemoryLimit: d.Memory.Limit, Power: d.Power.Draw, Energy: d.Energy, IdleTime: gpu.TotalSince(0.0, start),
@@ -69,17 +69,17 @@ func (n *Node) pods() []*gpu.Container {
 }
 
 // processes adds the processes of a GPU to the node, and returns the memory that they use.
-func (n *Node) processes(node *gpu.Node, d *gpu.Device, number int, pod *gpu.Container, at time.Time) int64 {
+func (n *Node) processes(node *gpu.Node, d *gpu.Device, number int, pod *gpu.Container, now time.Time) int64 {
 	var used int64
 	count := n.fleet.Processes / max(n.fleet.GPUs, 1)
 	for i := range count {
 		memory, _ := d.Memory.Usage.Get()
 		p := gpu.Process{
 			PID: int64(20000 + number*count + i), DeviceID: d.ID, Type: gpu.ProcessCompute, Memory: gpu.Some(memory / int64(count)),
-			MemoryController: gpu.Some(n.wave(number+i, at, 0, 0.1)), Created: start, Program: "/usr/bin/python3.12", Executable: "python3.12",
+			MemoryController: gpu.Some(n.wave(number+i, now, 0, 0.1)), Created: start, Program: "/usr/bin/python3.12", Executable: "python3.12",
 			Command: "/usr/bin/python3.12", UserID: gpu.Some[int64](1000), Owner: "trainer", Container: pod,
 		}
-		p.Utilization[gpu.TaskGeneral] = gpu.Some(n.wave(number+i, at, 0, 0.12))
+		p.Utilization[gpu.TaskGeneral] = gpu.Some(n.wave(number+i, now, 0, 0.12))
 		p.Utilization[gpu.TaskEncoder], p.Utilization[gpu.TaskDecoder] = gpu.Some(0.0), gpu.Some(0.0)
 		node.Processes = append(node.Processes, p)
 		used += memory / int64(count)
@@ -88,8 +88,8 @@ func (n *Node) processes(node *gpu.Node, d *gpu.Device, number int, pod *gpu.Con
 }
 
 // wave is a value that changes with time between two bounds, differently on each GPU, in hundredths as drivers report shares.
-func (n *Node) wave(g int, at time.Time, low, high float64) float64 {
+func (n *Node) wave(g int, now time.Time, low, high float64) float64 {
 	phase := float64(n.number*31 + g*7)
-	v := low + (high-low)*(0.5+0.5*math.Sin(float64(at.Unix())/37+phase))
+	v := low + (high-low)*(0.5+0.5*math.Sin(float64(now.Unix())/37+phase))
 	return math.Round(v*100) / 100
 }

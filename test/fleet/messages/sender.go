@@ -44,23 +44,23 @@ func (s *Sender) Send(ctx context.Context, m pmetric.Metrics) error {
 }
 
 // SendRound sends one message of each agent, several at a time, and returns how many points they had.
-func (s *Sender) SendRound(ctx context.Context, agents []*Node, at time.Time) (points int, err error) {
+func (s *Sender) SendRound(ctx context.Context, agents []*Node, now time.Time) (points int, err error) {
 	const concurrent = 4
 	next := make(chan *Node)
 	var (
-		mu   sync.Mutex // guards what follows
-		errs []error
-		sent int
+		mu    sync.Mutex // guards what follows
+		errs  []error
+		total int
 	)
 	var working sync.WaitGroup
 	for range concurrent {
 		working.Go(func() {
 			for agent := range next {
-				m := agent.Metrics(at)
+				m := agent.Metrics(now)
 				count := m.DataPointCount()
 				err := s.Send(ctx, m)
 				mu.Lock()
-				sent += count
+				total += count
 				if err != nil && len(errs) < 10 {
 					errs = append(errs, err)
 				}
@@ -73,7 +73,7 @@ func (s *Sender) SendRound(ctx context.Context, agents []*Node, at time.Time) (p
 	}
 	close(next)
 	working.Wait()
-	return sent, errors.Join(errs...)
+	return total, errors.Join(errs...)
 }
 
 // Close ends the connection.

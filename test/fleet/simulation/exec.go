@@ -127,25 +127,25 @@ func (e *Execs) serve(w http.ResponseWriter, r *http.Request, m *Machine, worklo
 	defer func() { _ = conn.Close() }()
 	timer := time.NewTimer(streamWait)
 	defer timer.Stop()
-	by := make(map[string]io.WriteCloser, 3)
-	for len(by) < 3 {
+	writers := make(map[string]io.WriteCloser, 3)
+	for len(writers) < 3 {
 		select {
 		case stream := <-streams:
-			by[stream.Headers().Get(corev1.StreamType)] = stream
+			writers[stream.Headers().Get(corev1.StreamType)] = stream
 		case <-conn.CloseChan():
 			return errStreams
 		case <-timer.C:
 			return errStreams
 		}
 	}
-	code, err := e.Shell.Run(m, workload, query["command"], time.Now(), counter{by[corev1.StreamTypeStdout], &e.Bytes}, by[corev1.StreamTypeStderr])
+	code, err := e.Shell.Run(m, workload, query["command"], time.Now(), counter{writers[corev1.StreamTypeStdout], &e.Bytes}, writers[corev1.StreamTypeStderr])
 	if err != nil {
 		return err
 	}
-	if _, err := by[corev1.StreamTypeError].Write(status(code)); err != nil {
+	if _, err := writers[corev1.StreamTypeError].Write(status(code)); err != nil {
 		return err
 	}
-	for _, stream := range by {
+	for _, stream := range writers {
 		_ = stream.Close()
 	}
 	select {

@@ -173,14 +173,14 @@ func (t *Tool) Run(m *Machine, args []string, now time.Time) (stdout string, cod
 }
 
 func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
-	asked := make([]column, len(names))
+	selection := make([]column, len(names))
 	var b strings.Builder
 	for i, name := range names {
 		c, known := t.columns[name]
 		if !known {
 			return fmt.Sprintf("Field %q is not a valid field to query.\n\n", name), 2
 		}
-		asked[i] = c
+		selection[i] = c
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -188,11 +188,11 @@ func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
 	}
 	b.WriteByte('\n')
 	for g := range m.GPUs {
-		for i := range asked {
+		for i := range selection {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(asked[i].value(m, g, now))
+			b.WriteString(selection[i].value(m, g, now))
 		}
 		b.WriteByte('\n')
 	}

@@ -105,9 +105,9 @@ func (g *gateway) fill(ctx context.Context, o *options) (*filled, error) {
 	f := &filled{gateway: g}
 	start := time.Now()
 	for round := range o.rounds {
-		at := start.Add(time.Duration(round-o.rounds+1) * o.interval)
+		roundTime := start.Add(time.Duration(round-o.rounds+1) * o.interval)
 		sending, cancel := context.WithTimeout(ctx, 5*time.Minute)
-		points, err := sender.SendRound(sending, g.agents, at)
+		points, err := sender.SendRound(sending, g.agents, roundTime)
 		cancel()
 		if err != nil {
 			return nil, err
@@ -127,8 +127,8 @@ func (g *gateway) fill(ctx context.Context, o *options) (*filled, error) {
 	return f, err
 }
 
-func (f *filled) report(what string) {
-	fmt.Printf("| %s | %s | %s | %s | %.2f ms | %d |\n", what, mib(f.heap), mib(f.anonymous),
+func (f *filled) report(label string) {
+	fmt.Printf("| %s | %s | %s | %s | %.2f ms | %d |\n", label, mib(f.heap), mib(f.anonymous),
 		mib(f.highest), 1e3*f.cpu.Seconds()/float64(f.messages), f.points/f.messages)
 }
 

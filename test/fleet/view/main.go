@@ -66,31 +66,31 @@ func run(ctx context.Context, o *options) error {
 	fmt.Printf("%d nodes, %d GPUs, %d processes; %d rounds of messages.\n\n", o.fleet.Nodes, o.fleet.Nodes*o.fleet.GPUs, o.fleet.Nodes*o.fleet.Processes, o.rounds)
 	fmt.Println("| gateway | heap after a collection | anonymous memory | resident at most | CPU a message | points in a message |")
 	fmt.Println("|---|---|---|---|---|---|")
-	without, err := fill(ctx, o, false)
+	withoutView, err := fill(ctx, o, false)
 	if err != nil {
 		return err
 	}
-	without.gateway.Kill()
-	without.report("without gpu_view")
-	with, err := fill(ctx, o, true)
+	withoutView.gateway.Kill()
+	withoutView.report("without gpu_view")
+	withView, err := fill(ctx, o, true)
 	if err != nil {
 		return err
 	}
-	defer with.gateway.Kill()
-	with.report("with gpu_view")
-	added := with.heap - without.heap
+	defer withView.gateway.Kill()
+	withView.report("with gpu_view")
+	added := withView.heap - withoutView.heap
 	fmt.Printf("\ngpu_view adds %s of heap, %s of anonymous memory, and %.2f ms of CPU for each message.\n\n",
-		mib(added), mib(with.anonymous-without.anonymous), 1e3*(with.cpu-without.cpu).Seconds()/float64(with.messages))
+		mib(added), mib(withView.anonymous-withoutView.anonymous), 1e3*(withView.cpu-withoutView.cpu).Seconds()/float64(withView.messages))
 
 	var missed []error
 	if added > goalMemory {
 		missed = append(missed, fmt.Errorf("gpu_view adds %s of heap, the goal is %s", mib(added), mib(goalMemory)))
 	}
-	missed = append(missed, with.gateway.verify(ctx, o)...)
-	if err := with.gateway.reportLatencies(ctx, o, "at rest"); err != nil {
+	missed = append(missed, withView.gateway.verify(ctx, o)...)
+	if err := withView.gateway.reportLatencies(ctx, o, "at rest"); err != nil {
 		return err
 	}
-	if err := with.gateway.whileSending(ctx, o, func() error { return with.gateway.reportLatencies(ctx, o, "while messages come") }); err != nil {
+	if err := withView.gateway.whileSending(ctx, o, func() error { return withView.gateway.reportLatencies(ctx, o, "while messages come") }); err != nil {
 		return err
 	}
 	if o.check {

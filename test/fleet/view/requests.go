@@ -44,9 +44,9 @@ func (g *gateway) get(ctx context.Context, target string) ([]byte, time.Duration
 // verify returns what the API shows otherwise than it was sent.
 func (g *gateway) verify(ctx context.Context, o *options) []error {
 	var errs []error
-	differs := func(what string, got, want any) {
+	differs := func(subject string, got, want any) {
 		if got != want {
-			errs = append(errs, fmt.Errorf("%s: the API shows %v, %v were sent", what, got, want))
+			errs = append(errs, fmt.Errorf("%s: the API shows %v, %v were sent", subject, got, want))
 		}
 	}
 	body, _, err := g.get(ctx, "/api/v1/gpu/summary")

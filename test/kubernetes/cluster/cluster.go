@@ -117,11 +117,11 @@ func (c *Cluster) Keep(t testing.TB, manifest string) []*unstructured.Unstructur
 		if len(o.Object) == 0 {
 			continue // comments alone
 		}
-		of, err := c.resource(o)
+		client, err := c.resource(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = of.Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
+		if _, err = client.Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
 			t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
 		objects = append(objects, o)
@@ -147,7 +147,7 @@ func (c *Cluster) resource(o *unstructured.Unstructured) (dynamic.ResourceInterf
 // remove deletes an object and waits until it and its dependents are gone.
 func (c *Cluster) remove(t testing.TB, o *unstructured.Unstructured) {
 	t.Helper()
-	of, err := c.resource(o)
+	client, err := c.resource(o)
 	if err != nil {
 		t.Error(err)
 		return
@@ -156,7 +156,7 @@ func (c *Cluster) remove(t testing.TB, o *unstructured.Unstructured) {
 	defer cancel()
 	first := metav1.DeletePropagationForeground
 	err = Poll(ctx, func() error {
-		err := of.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &first})
+		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &first})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil

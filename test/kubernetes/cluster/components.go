@@ -47,7 +47,7 @@ func (l Layout) Running() bool {
 
 // Component is the machine's PID of a component's process.
 func (l Layout) Component(name string) (int, error) {
-	of, err := l.InitPID()
+	initPID, err := l.InitPID()
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func (l Layout) Component(name string) (int, error) {
 		}
 		// The name is in brackets and may itself have some.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(of) {
+		if len(fields) < 2 || fields[1] != strconv.Itoa(initPID) {
 			continue
 		}
 		line, err := os.ReadFile(filepath.Join(directory, "cmdline"))

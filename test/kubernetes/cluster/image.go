@@ -80,10 +80,10 @@ func (i *Image) Write(w io.Writer) error {
 func (i *Image) layer() ([]byte, error) {
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	made := map[string]bool{}
+	existing := map[string]bool{}
 	files := append(slices.Clone(i.Files), File{Path: "/tmp/."}, File{Path: "/etc/."})
 	for _, f := range files {
-		if err := directories(w, made, path.Dir(f.Path)); err != nil {
+		if err := directories(w, existing, path.Dir(f.Path)); err != nil {
 			return nil, err
 		}
 		if strings.HasSuffix(f.Path, "/.") {
@@ -114,14 +114,14 @@ func (i *Image) layer() ([]byte, error) {
 }
 
 // directories creates a directory and its parents.
-func directories(w *tar.Writer, made map[string]bool, directory string) error {
-	if directory == "/" || made[directory] {
+func directories(w *tar.Writer, existing map[string]bool, directory string) error {
+	if directory == "/" || existing[directory] {
 		return nil
 	}
-	if err := directories(w, made, path.Dir(directory)); err != nil {
+	if err := directories(w, existing, path.Dir(directory)); err != nil {
 		return err
 	}
-	made[directory] = true
+	existing[directory] = true
 	return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(directory, "/") + "/", Mode: 0o755})
 }
 

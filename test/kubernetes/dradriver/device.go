@@ -24,8 +24,8 @@ type device struct {
 
 // parseDevice reads name=uuid[,minor=n].
 func parseDevice(s string) (device, error) {
-	what, minor, hasNode := strings.Cut(s, ",minor=")
-	name, uuid, ok := strings.Cut(what, "=")
+	identity, minor, hasNode := strings.Cut(s, ",minor=")
+	name, uuid, ok := strings.Cut(identity, "=")
 	if !ok || name == "" || uuid == "" || strings.Contains(uuid, ",") {
 		return device{}, fmt.Errorf("%q is not name=uuid[,minor=n]", s)
 	}
@@ -55,12 +55,12 @@ func (d *driver) cdiFile(claimUID string) string {
 func (d *driver) writeCDI(claimUID string, devices []device) ([]string, error) {
 	spec := specs.Spec{Version: cdiVersion, Kind: d.cdiKind()}
 	var names []string
-	for _, of := range devices {
-		name := claimUID + "-" + of.name
+	for _, dev := range devices {
+		name := claimUID + "-" + dev.name
 		edits := specs.ContainerEdits{Env: []string{"GPU_CLAIM=" + claimUID}}
-		if of.minor >= 0 {
+		if dev.minor >= 0 {
 			edits.DeviceNodes = []*specs.DeviceNode{{
-				Path: fmt.Sprint("/dev/nvidia", of.minor), Type: "c", Major: nvidiaMajor, Minor: of.minor, Permissions: "rw",
+				Path: fmt.Sprint("/dev/nvidia", dev.minor), Type: "c", Major: nvidiaMajor, Minor: dev.minor, Permissions: "rw",
 			}}
 		}
 		spec.Devices = append(spec.Devices, specs.Device{Name: name, ContainerEdits: edits})

@@ -108,22 +108,22 @@ func (d *driver) prepare(ctx context.Context, claim *drav1.Claim) ([]*drav1.Devi
 	if string(object.UID) != claim.Uid || object.Status.Allocation == nil {
 		return nil, fmt.Errorf("claim %s/%s is not the one that is allocated", claim.Namespace, claim.Name)
 	}
-	var given []device
+	var devices []device
 	var prepared []*drav1.Device
 	for _, result := range object.Status.Allocation.Devices.Results {
 		if result.Driver != d.name {
 			continue
 		}
-		of, ok := d.device(result.Device)
+		dev, ok := d.device(result.Device)
 		if !ok {
 			return nil, fmt.Errorf("no device %s", result.Device)
 		}
-		given = append(given, of)
+		devices = append(devices, dev)
 		prepared = append(prepared, &drav1.Device{
 			RequestNames: []string{result.Request}, PoolName: result.Pool, DeviceName: result.Device,
 		})
 	}
-	names, err := d.writeCDI(claim.Uid, given)
+	names, err := d.writeCDI(claim.Uid, devices)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +134,9 @@ func (d *driver) prepare(ctx context.Context, claim *drav1.Claim) ([]*drav1.Devi
 }
 
 func (d *driver) device(name string) (device, bool) {
-	for _, of := range d.devices {
-		if of.name == name {
-			return of, true
+	for _, dev := range d.devices {
+		if dev.name == name {
+			return dev, true
 		}
 	}
 	return device{}, false

@@ -24,13 +24,13 @@ func (d *driver) slice() *resourcev1.ResourceSlice {
 		},
 	}
 	kind, model := "gpu", "NVIDIA H100 80GB HBM3"
-	for _, of := range d.devices {
+	for _, dev := range d.devices {
 		s.Spec.Devices = append(s.Spec.Devices, resourcev1.Device{
-			Name: of.name,
+			Name: dev.name,
 			Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{
 				"type":        {StringValue: &kind},
 				"productName": {StringValue: &model},
-				"uuid":        {StringValue: &of.uuid},
+				"uuid":        {StringValue: &dev.uuid},
 			},
 		})
 	}

@@ -71,10 +71,10 @@ func (n *node) makePKI() error {
 		}),
 		ca.serviceAccounts(),
 	}
-	for name, at := range map[string]string{
+	for name, host := range map[string]string{
 		"admin": n.NodeIP(), "kubelet": "127.0.0.1", cluster.ControllerManager: "127.0.0.1", cluster.Scheduler: "127.0.0.1",
 	} {
-		errs = append(errs, ca.kubeconfig(name, "https://"+at))
+		errs = append(errs, ca.kubeconfig(name, "https://"+host))
 	}
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ type changes struct {
 	mu         sync.Mutex
 	generation uint64
 	byID       map[string]changed
-	gone       map[string]uint64
+	removals   map[string]uint64
 }
 
 type changed struct {
@@ -31,8 +31,8 @@ func (c *changes) take(s *view.Snapshot) {
 	c.generation = s.Generation
 	before := c.byID
 	c.byID = map[string]changed{}
-	if c.gone == nil {
-		c.gone = map[string]uint64{}
+	if c.removals == nil {
+		c.removals = map[string]uint64{}
 	}
 	for _, n := range s.Nodes {
 		for _, g := range n.GPUs {
@@ -50,7 +50,7 @@ func (c *changes) take(s *view.Snapshot) {
 		}
 	}
 	for id := range before {
-		c.gone[id] = s.Generation
+		c.removals[id] = s.Generation
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *changes) since(since uint64) view.Tiles {
 		}
 	}
 	slices.SortFunc(answer.Tiles, func(a, b view.Tile) int { return strings.Compare(a.ID, b.ID) })
-	for id, generation := range c.gone {
+	for id, generation := range c.removals {
 		if !answer.Whole && generation > since {
 			answer.Gone = append(answer.Gone, id)
 		}

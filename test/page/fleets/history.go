@@ -26,13 +26,13 @@ func past(g *view.GPU, metric string, now, since time.Time) (view.History, bool)
 		return h, true
 	}
 	for age := span; age >= 0; age -= step {
-		at := now.Add(-age)
-		if !at.After(since) {
+		pointTime := now.Add(-age)
+		if !pointTime.After(since) {
 			continue
 		}
 		wave := 1 - 0.12*(1+math.Sin(age.Minutes()*1.7+float64(len(metric))))/2*math.Min(1, age.Minutes())
 		v := *value * wave
-		h.Points = append(h.Points, view.HistoryPoint{Time: at, Value: &v})
+		h.Points = append(h.Points, view.HistoryPoint{Time: pointTime, Value: &v})
 	}
 	if len(h.Points) > 20 {
 		h.Points[8].Value = nil // a read that failed

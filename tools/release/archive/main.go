@@ -63,10 +63,10 @@ type packer struct {
 
 // entry is a file or a directory to pack.
 type entry struct {
-	name string // with a final / if it is a directory
-	mode fs.FileMode
-	size int64
-	from string // empty for a directory
+	name   string // with a final / if it is a directory
+	mode   fs.FileMode
+	size   int64
+	source string // empty for a directory
 }
 
 // each calls add for every entry in the order of the names. Modes are 0755 or 0644, independent of the developer's umask.
@@ -83,10 +83,10 @@ func (p packer) each(add func(entry) error) error {
 		if err != nil {
 			return err
 		}
-		e := entry{name: path.Join(filepath.Base(p.directory), filepath.ToSlash(inside)), mode: 0o644, size: info.Size(), from: file}
+		e := entry{name: path.Join(filepath.Base(p.directory), filepath.ToSlash(inside)), mode: 0o644, size: info.Size(), source: file}
 		switch {
 		case d.IsDir():
-			e.name, e.mode, e.size, e.from = e.name+"/", 0o755|fs.ModeDir, 0, ""
+			e.name, e.mode, e.size, e.source = e.name+"/", 0o755|fs.ModeDir, 0, ""
 		case !info.Mode().IsRegular():
 			return fmt.Errorf("%s is neither a file nor a folder", file)
 		case info.Mode()&0o100 != 0:
@@ -96,8 +96,8 @@ func (p packer) each(add func(entry) error) error {
 	})
 }
 
-func (p packer) tarGz(to io.Writer) error {
-	compressed, err := gzip.NewWriterLevel(to, gzip.DefaultCompression)
+func (p packer) tarGz(output io.Writer) error {
+	compressed, err := gzip.NewWriterLevel(output, gzip.DefaultCompression)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (p packer) tarGz(to io.Writer) error {
 	return compressed.Close()
 }
 
-func (p packer) zip(to io.Writer) error {
-	w := zip.NewWriter(to)
+func (p packer) zip(output io.Writer) error {
+	w := zip.NewWriter(output)
 	err := p.each(func(e entry) error {
 		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: p.time}
 		header.SetMode(e.mode)
@@ -139,10 +139,10 @@ func (p packer) zip(to io.Writer) error {
 }
 
 func (e entry) copyTo(w io.Writer) error {
-	if e.from == "" {
+	if e.source == "" {
 		return nil
 	}
-	file, err := os.Open(e.from)
+	file, err := os.Open(e.source)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-func run(to io.Writer, name, version string, files []string) error {
+func run(output io.Writer, name, version string, files []string) error {
 	seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	if err != nil {
 		return fmt.Errorf("read SOURCE_DATE_EPOCH: %w; set it to the seconds since 1970", err)
@@ -59,7 +59,7 @@ func run(to io.Writer, name, version string, files []string) error {
 		Component: &cyclonedx.Component{Type: cyclonedx.ComponentTypeApplication, Name: name, Version: version},
 	}
 	bom.Components = &list
-	return cyclonedx.NewBOMEncoder(to, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
+	return cyclonedx.NewBOMEncoder(output, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
 }
 
 // components are what was found, by its package URL.
@@ -82,11 +82,11 @@ func (c components) addProgram(file, version string) error {
 		if module.Replace != nil && module.Replace.Version != "" {
 			module = module.Replace
 		}
-		of := module.Version
-		if of == "" || of == "(devel)" || of == "v0.0.0" {
-			of = "v" + version
+		moduleVersion := module.Version
+		if moduleVersion == "" || moduleVersion == "(devel)" || moduleVersion == "v0.0.0" {
+			moduleVersion = "v" + version
 		}
-		c.add("pkg:golang/"+module.Path+"@"+strings.ReplaceAll(of, "+", "%2B"), module.Path, of)
+		c.add("pkg:golang/"+module.Path+"@"+strings.ReplaceAll(moduleVersion, "+", "%2B"), module.Path, moduleVersion)
 	}
 	return nil
 }

@@ -35,16 +35,16 @@ func FromFile(path string) Secret {
 }
 
 // Fixed is a known secret, with the name of its origin.
-func Fixed(secret, where string) Secret {
-	return func() (string, error) { return valid(strings.TrimSpace(secret), where) }
+func Fixed(secret, origin string) Secret {
+	return func() (string, error) { return valid(strings.TrimSpace(secret), origin) }
 }
 
-func valid(secret, where string) (string, error) {
+func valid(secret, origin string) (string, error) {
 	if secret == "" {
-		return "", fmt.Errorf("the secret in %s is empty; write the token or the password into it", where)
+		return "", fmt.Errorf("the secret in %s is empty; write the token or the password into it", origin)
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("the secret in %s has several lines or control characters; write only the token or the password into it", where)
+		return "", fmt.Errorf("the secret in %s has several lines or control characters; write only the token or the password into it", origin)
 	}
 	return secret, nil
 }

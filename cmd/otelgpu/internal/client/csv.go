@@ -20,8 +20,8 @@ func (c *Client) CSV(ctx context.Context, path string, query url.Values, limit i
 		lines [][]string
 		total int
 	)
-	err := c.pages(query, limit, func(asked url.Values) (int, string, error) {
-		header, body, err := c.read(ctx, path, asked, "text/csv")
+	err := c.pages(query, limit, func(parameters url.Values) (int, string, error) {
+		header, body, err := c.read(ctx, path, parameters, "text/csv")
 		if err != nil {
 			return 0, "", err
 		}

@@ -91,8 +91,8 @@ func (c *Client) broken(err error) error {
 }
 
 // notAPI is an answer of something else.
-func (c *Client) notAPI(what string) error {
-	return &Failure{What: fmt.Sprintf("%s sent %s", c.server, what), Do: "check that --server is the address of the gpu_view exporter"}
+func (c *Client) notAPI(content string) error {
+	return &Failure{What: fmt.Sprintf("%s sent %s", c.server, content), Do: "check that --server is the address of the gpu_view exporter"}
 }
 
 // refused is an answer that is not 200.
@@ -131,9 +131,9 @@ func problem(data []byte, status int) *Failure {
 	if json.Unmarshal(data, &p) != nil || p.Title == "" && p.Detail == "" {
 		return nil
 	}
-	what := p.Title
+	description := p.Title
 	if p.Detail != "" && p.Detail != p.Title {
-		what = strings.TrimPrefix(what+": "+p.Detail, ": ")
+		description = strings.TrimPrefix(description+": "+p.Detail, ": ")
 	}
-	return &Failure{What: what, Do: p.Remedy, Status: status, Reasons: p.Reasons, Candidates: p.Nodes}
+	return &Failure{What: description, Do: p.Remedy, Status: status, Reasons: p.Reasons, Candidates: p.Nodes}
 }

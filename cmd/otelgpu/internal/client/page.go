@@ -50,9 +50,9 @@ type page struct {
 // List reads the first entries of a list, at most limit of them; 0: all. One request asks for one page.
 func (c *Client) List(ctx context.Context, path string, query url.Values, limit int) (Entries, error) {
 	all := Entries{Items: []json.RawMessage{}}
-	err := c.pages(query, limit, func(asked url.Values) (int, string, error) {
+	err := c.pages(query, limit, func(parameters url.Values) (int, string, error) {
 		var raw json.RawMessage
-		if err := c.JSON(ctx, path, asked, &raw); err != nil {
+		if err := c.JSON(ctx, path, parameters, &raw); err != nil {
 			return 0, "", err
 		}
 		next, err := c.add(&all, raw, path)
@@ -67,9 +67,9 @@ func (c *Client) List(ctx context.Context, path string, query url.Values, limit 
 // pages requests pages until there is no next, or there are enough entries. Each call of read returns the number of entries so far, and the
 // next page's cursor.
 func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, string, error)) error {
-	asked := maps.Clone(query)
-	if asked == nil {
-		asked = url.Values{}
+	parameters := maps.Clone(query)
+	if parameters == nil {
+		parameters = url.Values{}
 	}
 	have := 0
 	for range maxPages {
@@ -77,8 +77,8 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 		if limit > 0 {
 			size = min(size, limit-have)
 		}
-		asked.Set("limit", strconv.Itoa(size))
-		now, next, err := read(asked)
+		parameters.Set("limit", strconv.Itoa(size))
+		now, next, err := read(parameters)
 		if err != nil || next == "" || limit > 0 && now >= limit {
 			return err
 		}
@@ -86,7 +86,7 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 			break
 		}
 		have = now
-		asked.Set("cursor", next)
+		parameters.Set("cursor", next)
 	}
 	return c.notAPI("a list that has no end")
 }

@@ -53,8 +53,8 @@ func (c *Client) cause(ctx context.Context, err error) error {
 }
 
 // events reads server-sent events. The data is not needed: every event is a change. It always returns an error.
-func events(from io.Reader, alive, changed func()) error {
-	lines := bufio.NewScanner(from)
+func events(source io.Reader, alive, changed func()) error {
+	lines := bufio.NewScanner(source)
 	lines.Buffer(make([]byte, 4096), maxLineBytes)
 	event := false
 	for lines.Scan() {

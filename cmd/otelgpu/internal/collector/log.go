@@ -58,8 +58,8 @@ func readEnd(path string) string {
 	if err != nil {
 		return ""
 	}
-	from := max(0, info.Size()-maxLogBytes)
-	data, err := io.ReadAll(io.NewSectionReader(f, from, maxLogBytes))
+	offset := max(0, info.Size()-maxLogBytes)
+	data, err := io.ReadAll(io.NewSectionReader(f, offset, maxLogBytes))
 	if err != nil {
 		return ""
 	}

@@ -61,7 +61,7 @@ func (p *pods) add(g GPU) {
 			continue
 		}
 		known[pod] = true
-		pod.on(g)
+		pod.addGPU(g)
 		if c.Allocated != nil && *c.Allocated {
 			pod.Held = new(1 + orZero(pod.Held))
 		}
@@ -81,7 +81,7 @@ func (p *pods) add(g GPU) {
 		if pod == nil || known[pod] {
 			continue
 		}
-		pod.on(g)
+		pod.addGPU(g)
 		pod.Memory = sum(pod.Memory, process.Memory)
 		if process.Utilization != nil {
 			pod.utilizations = append(pod.utilizations, *process.Utilization)
@@ -111,7 +111,7 @@ func (p *pods) find(g GPU, u *view.User) *Pod {
 	return pod
 }
 
-func (p *Pod) on(g GPU) {
+func (p *Pod) addGPU(g GPU) {
 	if n := *name(g); !slices.Contains(p.GPUs, n) {
 		p.GPUs = append(p.GPUs, n)
 	}

@@ -15,7 +15,7 @@ import (
 type Summary = *view.Summary
 
 // Summaries are the columns of sums, by cluster, node, namespace, workload or model; empty: of everything.
-func Summaries(by string) Set[Summary] {
+func Summaries(grouping string) Set[Summary] {
 	failed := count("FAILED", "failed", 85, func(s Summary) *int { return &s.Failed })
 	failed.Level = func(s Summary) Level { return some(s.Failed, Bad) }
 	stale := count("STALE", "stale", 40, func(s Summary) *int { return &s.Stale })
@@ -25,7 +25,7 @@ func Summaries(by string) Set[Summary] {
 	set := Set[Summary]{
 		optional(text("CLUSTER", "cluster", 80, func(s Summary) *string { return s.Cluster })),
 		optional(text("NAMESPACE", "namespace", 20, func(s Summary) *string { return s.Namespace })),
-		text(strings.ToUpper(by), "group", 100, func(s Summary) *string { return s.Group }),
+		text(strings.ToUpper(grouping), "group", 100, func(s Summary) *string { return s.Group }),
 		count("NODES", "nodes", 30, func(s Summary) *int { return &s.Nodes }),
 		unreadable,
 		count("GPUS", "gpus", 90, func(s Summary) *int { return &s.GPUs }),
@@ -52,15 +52,15 @@ func Summaries(by string) Set[Summary] {
 	return slices.DeleteFunc(set, func(c Column[Summary]) bool {
 		switch c.Field {
 		case "group":
-			return by == ""
+			return grouping == ""
 		case "cluster":
-			return by == "cluster" // the group has it
+			return grouping == "cluster" // the group has it
 		case "namespace":
-			return by != "workload"
+			return grouping != "workload"
 		case "nodes":
-			return by == "node"
+			return grouping == "node"
 		case "unreadable_nodes":
-			return by != "" && by != "cluster" && by != "node"
+			return grouping != "" && grouping != "cluster" && grouping != "node"
 		default:
 			return false
 		}

@@ -49,22 +49,22 @@ func Percent(v *float64) string { return amount(v, 0.01, 0, "%") }
 func GiB(v *float64) string { return amount(v, 1<<30, precision(v, 1<<30), " GiB") }
 
 // GiBOf is an amount of memory and what there is of it.
-func GiBOf(v, of *float64) string {
-	if v == nil || of == nil {
+func GiBOf(v, total *float64) string {
+	if v == nil || total == nil {
 		return GiB(v)
 	}
-	return amount(v, 1<<30, precision(v, 1<<30), "/") + GiB(of)
+	return amount(v, 1<<30, precision(v, 1<<30), "/") + GiB(total)
 }
 
 // Watts is a power.
 func Watts(v *float64) string { return amount(v, 1, 0, " W") }
 
 // WattsOf is a power and its limit.
-func WattsOf(v, of *float64) string {
-	if v == nil || of == nil {
+func WattsOf(v, limit *float64) string {
+	if v == nil || limit == nil {
 		return Watts(v)
 	}
-	return amount(v, 1, 0, "/") + Watts(of)
+	return amount(v, 1, 0, "/") + Watts(limit)
 }
 
 // Celsius is a temperature.

@@ -35,12 +35,12 @@ func SaveBundle(ctx context.Context, path string, report *Report, options Option
 }
 
 // WriteBundle writes what SaveBundle saves.
-func WriteBundle(ctx context.Context, to io.Writer, report *Report, options Options) error {
+func WriteBundle(ctx context.Context, output io.Writer, report *Report, options Options) error {
 	files, err := bundle(ctx, report, options)
 	if err != nil {
 		return err
 	}
-	return archive(to, files, report.Time)
+	return archive(output, files, report.Time)
 }
 
 func bundle(ctx context.Context, report *Report, options Options) ([]bundled, error) {
@@ -80,11 +80,11 @@ func versions() string {
 	return info.String()
 }
 
-func archive(to io.Writer, files []bundled, at time.Time) error {
-	zipped := gzip.NewWriter(to)
+func archive(output io.Writer, files []bundled, modTime time.Time) error {
+	zipped := gzip.NewWriter(output)
 	written := tar.NewWriter(zipped)
 	for _, f := range files {
-		header := &tar.Header{Name: "otelgpu-doctor/" + f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: at}
+		header := &tar.Header{Name: "otelgpu-doctor/" + f.name, Mode: 0o600, Size: int64(len(f.text)), ModTime: modTime}
 		if err := written.WriteHeader(header); err != nil {
 			return err
 		}

@@ -151,9 +151,9 @@ func (s *Section) addNodeRead(read *kubeexec.NodeRead) {
 		s.addFailure(subject, gpu.FailureOf(read.Err), "")
 		return
 	}
-	of := Section{}
-	of.addNode(&gpureceiver.LocalRead{Scraper: read.Tool, Vendor: read.Node.Vendor, Node: read.Node})
-	for _, c := range of.Checks {
+	section := Section{}
+	section.addNode(&gpureceiver.LocalRead{Scraper: read.Tool, Vendor: read.Node.Vendor, Node: read.Node})
+	for _, c := range section.Checks {
 		c.Subject = subject + ": " + c.Subject
 		s.Checks = append(s.Checks, c)
 	}

@@ -63,14 +63,14 @@ func redact(path []string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		all := make(map[string]any, len(v))
-		for key, of := range v {
-			all[key] = redact(append(path[:len(path):len(path)], key), of)
+		for key, element := range v {
+			all[key] = redact(append(path[:len(path):len(path)], key), element)
 		}
 		return all
 	case []any:
 		all := make([]any, len(v))
-		for i, of := range v {
-			all[i] = redact(path, of)
+		for i, element := range v {
+			all[i] = redact(path, element)
 		}
 		return all
 	case bool, nil:

@@ -41,7 +41,7 @@ func (s *Section) addNode(read *gpureceiver.LocalRead) {
 		s.add(Failed, "restart", n.RestartNeeded.Error())
 	}
 	for _, p := range grouped(n) {
-		s.add(failed, p.what, p.found())
+		s.add(failed, p.description, p.found())
 	}
 }
 
@@ -49,11 +49,11 @@ func (s *Section) addNode(read *gpureceiver.LocalRead) {
 func (s *Section) addSource(n *gpu.Node, failed State) {
 	var counts []string
 	for _, c := range []struct {
-		of   gpu.Presence
-		what string
+		presence    gpu.Presence
+		description string
 	}{{gpu.Visible, "read"}, {gpu.Missing, "missing"}, {gpu.Unmanaged, "bound to another driver"}} {
-		if count, known := n.Presence[c.of].Get(); known && (count > 0 || c.of == gpu.Visible) {
-			counts = append(counts, fmt.Sprintf("%d %s", count, c.what))
+		if count, known := n.Presence[c.presence].Get(); known && (count > 0 || c.presence == gpu.Visible) {
+			counts = append(counts, fmt.Sprintf("%d %s", count, c.description))
 		}
 	}
 	gpus := "GPUs: " + cmp.Or(strings.Join(counts, ", "), "their number is unknown")
@@ -125,8 +125,8 @@ func (s *Section) addDevice(d *gpu.Device) {
 
 // problem is what could not be read of some devices for one reason.
 type problem struct {
-	what, reason string
-	devices      []string // empty: of the node
+	description, reason string
+	devices             []string // empty: of the node
 }
 
 // found says what was attempted, and for how many devices.
@@ -150,13 +150,13 @@ func grouped(n *gpu.Node) []*problem {
 		if n.Failure != nil && p.Kind == gpu.ProblemSource && reason == n.Failure.Error() {
 			continue
 		}
-		at := slices.IndexFunc(all, func(other *problem) bool { return other.what == p.What && other.reason == reason })
-		if at < 0 {
-			at = len(all)
-			all = append(all, &problem{what: p.What, reason: reason})
+		index := slices.IndexFunc(all, func(other *problem) bool { return other.description == p.What && other.reason == reason })
+		if index < 0 {
+			index = len(all)
+			all = append(all, &problem{description: p.What, reason: reason})
 		}
 		if p.Device != "" {
-			all[at].devices = append(all[at].devices, p.Device)
+			all[index].devices = append(all[index].devices, p.Device)
 		}
 	}
 	return all

@@ -23,9 +23,9 @@ type question struct {
 
 // answer is what the server said to it.
 type answer struct {
-	question question
-	at       time.Time
-	err      error // why the answer is missing
+	question   question
+	answerTime time.Time
+	err        error // why the answer is missing
 
 	summary *view.Summary
 	table   table
@@ -47,7 +47,7 @@ func ask(ctx context.Context, c *client.Client, p *pane, q question, now func() 
 	if a.err == nil && c.JSON(ctx, client.Info, q.scope.parameters(), &info) == nil { // the rest is shown without it too
 		a.reasons = failing(&info)
 	}
-	a.at = now()
+	a.answerTime = now()
 	return a
 }
 

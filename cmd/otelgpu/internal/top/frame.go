@@ -114,7 +114,7 @@ func (m *model) title() line {
 	}
 	title := line{{text: "otelgpu top", look: look{bold: true}}, {text: "  " + gpu.CleanText(m.options.Server) + "  "}, {text: text, look: state}}
 	if m.answer != nil {
-		title = append(title, piece{text: "  " + m.answer.at.Local().Format("15:04:05")})
+		title = append(title, piece{text: "  " + m.answer.answerTime.Local().Format("15:04:05")})
 	}
 	return append(title, piece{text: "  " + m.scope.String(), look: look{bold: true}})
 }

@@ -50,12 +50,12 @@ func (l *loader) ask(q question) {
 // run answers until the context ends.
 func (l *loader) run(ctx context.Context) {
 	var (
-		now      question
-		asked    bool
-		changed  bool
-		failures int
-		last     time.Time     // end of the last answer
-		cost     time.Duration // of it
+		now         question
+		hasQuestion bool
+		changed     bool
+		failures    int
+		last        time.Time     // end of the last answer
+		cost        time.Duration // of it
 	)
 	for {
 		wait := maxAge
@@ -66,7 +66,7 @@ func (l *loader) run(ctx context.Context) {
 			wait = max(l.interval, 4*cost) // slow answers are requested less often
 		}
 		timer := time.NewTimer(time.Until(last.Add(wait)))
-		if !asked {
+		if !hasQuestion {
 			timer.Stop()
 		}
 		select {
@@ -74,7 +74,7 @@ func (l *loader) run(ctx context.Context) {
 			timer.Stop()
 			return
 		case now = <-l.questions:
-			asked, failures = true, 0
+			hasQuestion, failures = true, 0
 		case <-l.changes:
 			timer.Stop()
 			changed = true

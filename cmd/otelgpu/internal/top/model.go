@@ -51,7 +51,7 @@ func (m *model) take(a answer) {
 	}
 	if a.err != nil {
 		if m.failure == nil {
-			m.failed = a.at
+			m.failed = a.answerTime
 		}
 		m.failure = a.err
 		return
@@ -91,9 +91,9 @@ func (m *model) chosen() *row {
 }
 
 // move moves the selection and keeps it on the screen.
-func (m *model) move(by int) {
+func (m *model) move(delta int) {
 	last := max(0, len(m.rows())-1)
-	m.selected = min(last, max(0, m.selected+by))
+	m.selected = min(last, max(0, m.selected+delta))
 	m.first = min(m.first, m.selected)
 	m.first = max(m.first, m.selected-m.page+1)
 	m.first = min(m.first, max(0, last-m.page+1))

@@ -94,25 +94,29 @@ func (r *row) contains(text string) bool {
 func panes() []pane {
 	return []pane{
 		listPane("GPUs", client.GPUs, "", columns.GPUs, order{},
-			func(g columns.GPU) (string, scope) { return g.ID, at(g.Cluster, g.Node) }),
+			func(g columns.GPU) (string, scope) { return g.ID, scopeOf(g.Cluster, g.Node) }),
 		listPane("Processes", client.Processes, "", always(columns.Processes), order{"memory_bytes", true},
-			func(p columns.Process) (string, scope) { return p.GPU + " " + number(p.PID), at(p.Cluster, p.Node) }),
+			func(p columns.Process) (string, scope) {
+				return p.GPU + " " + number(p.PID), scopeOf(p.Cluster, p.Node)
+			}),
 		podPane(),
 		listPane("Workloads", client.Workloads, "", always(columns.Workloads), order{},
 			func(w columns.Workload) (string, scope) {
 				return key(w.Cluster, w.Node, w.Namespace, w.Kind, &w.Name), scope{}
 			}),
 		listPane("Nodes", client.Summary, "node", sumsBy("node"), order{},
-			func(s columns.Summary) (string, scope) { return key(s.Cluster, s.Group), at(s.Cluster, text(s.Group)) }),
+			func(s columns.Summary) (string, scope) {
+				return key(s.Cluster, s.Group), scopeOf(s.Cluster, text(s.Group))
+			}),
 		listPane("Clusters", client.Summary, "cluster", sumsBy("cluster"), order{},
-			func(s columns.Summary) (string, scope) { return key(s.Group), at(s.Group, "") }),
+			func(s columns.Summary) (string, scope) { return key(s.Group), scopeOf(s.Group, "") }),
 		listPane("Events", client.Events, "", always(columns.Events), order{},
-			func(e columns.Event) (string, scope) { return e.UID, at(e.Cluster, text(e.Node)) }),
+			func(e columns.Event) (string, scope) { return e.UID, scopeOf(e.Cluster, text(e.Node)) }),
 	}
 }
 
-// at is a place. Outside clusters the API calls the cluster "-".
-func at(cluster *string, node string) scope {
+// scopeOf is a place. Outside clusters the API calls the cluster "-".
+func scopeOf(cluster *string, node string) scope {
 	if cluster == nil {
 		return scope{cluster: "-", node: node}
 	}
@@ -135,13 +139,13 @@ func key(parts ...*string) string {
 }
 
 // listPane shows a list of the API.
-func listPane[T any](name, path, by string, columnsAt func(time.Time) columns.Set[*T], first order, identify func(*T) (string, scope)) pane {
+func listPane[T any](name, path, grouping string, columnsAt func(time.Time) columns.Set[*T], first order, identify func(*T) (string, scope)) pane {
 	return pane{
 		name: name, columns: headings(columnsAt(time.Time{})), order: first,
 		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
 			query := s.parameters()
-			if by != "" {
-				query.Set("by", by)
+			if grouping != "" {
+				query.Set("by", grouping)
 			}
 			if o.field != "" {
 				query.Set("sort", o.parameter())
@@ -163,14 +167,16 @@ func always[T any](set func() columns.Set[T]) func(time.Time) columns.Set[T] {
 	return func(time.Time) columns.Set[T] { return set() }
 }
 
-func sumsBy(by string) func(time.Time) columns.Set[columns.Summary] {
-	return func(time.Time) columns.Set[columns.Summary] { return columns.Summaries(by) }
+func sumsBy(grouping string) func(time.Time) columns.Set[columns.Summary] {
+	return func(time.Time) columns.Set[columns.Summary] { return columns.Summaries(grouping) }
 }
 
 // podPane shows who holds and uses GPUs.
 func podPane() pane {
 	set := columns.Pods()
-	identify := func(p *columns.Pod) (string, scope) { return key(p.Cluster, &p.Node, &p.Name), at(p.Cluster, p.Node) }
+	identify := func(p *columns.Pod) (string, scope) {
+		return key(p.Cluster, &p.Node, &p.Name), scopeOf(p.Cluster, p.Node)
+	}
 	return pane{
 		name: "Pods", columns: headings(set),
 		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {

@@ -32,7 +32,7 @@ func (m *model) print(out io.Writer) error {
 		b.WriteString(m.options.Notice + "\n")
 	}
 	a := m.answer
-	fmt.Fprintf(&b, "%s  %s\n%s\n", gpu.CleanText(m.options.Server), a.at.Local().Format("15:04:05"), sums(a.summary))
+	fmt.Fprintf(&b, "%s  %s\n%s\n", gpu.CleanText(m.options.Server), a.answerTime.Local().Format("15:04:05"), sums(a.summary))
 	for _, reason := range a.reasons {
 		b.WriteString("cannot be read: " + reason + "\n")
 	}

@@ -52,11 +52,11 @@ func Run(ctx context.Context, c *client.Client, screen tcell.Screen, o Options) 
 func (m *model) follow(ctx context.Context, screen tcell.Screen, l *loader, ended <-chan error) error {
 	clock := time.NewTicker(time.Second) // for what says how long ago something was
 	defer clock.Stop()
-	asked := m.question()
-	l.ask(asked)
+	lastQuestion := m.question()
+	l.ask(lastQuestion)
 	for {
-		if q := m.question(); q != asked {
-			asked = q
+		if q := m.question(); q != lastQuestion {
+			lastQuestion = q
 			l.ask(q)
 		}
 		width, height := screen.Size()

@@ -106,9 +106,9 @@ func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request, b Box) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	gone := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(gone)
+		defer close(done)
 		for {
 			if _, _, err := conn.NextReader(); err != nil {
 				return
@@ -116,11 +116,11 @@ func (s *Server) overWebSocket(w http.ResponseWriter, r *http.Request, b Box) {
 		}
 	}()
 	var mu sync.Mutex
-	to := func(channel byte) channelWriter { return channelWriter{conn: conn, mu: &mu, channel: channel} }
-	code, start := b(r.URL.Query()["command"], to(remotecommand.StreamStdOut), to(remotecommand.StreamStdErr), gone)
-	_, _ = to(remotecommand.StreamErr).Write(Status(code, start))
+	writer := func(channel byte) channelWriter { return channelWriter{conn: conn, mu: &mu, channel: channel} }
+	code, start := b(r.URL.Query()["command"], writer(remotecommand.StreamStdOut), writer(remotecommand.StreamStdErr), done)
+	_, _ = writer(remotecommand.StreamErr).Write(Status(code, start))
 	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Time{})
-	<-gone // the client closes
+	<-done // the client closes
 }
 
 // closing is a connection that closes without an error. After one, spdystream would wait ten minutes for someone to ask for it.
@@ -158,23 +158,23 @@ func (s *Server) overSPDY(w http.ResponseWriter, r *http.Request, b Box) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	by := map[string]io.WriteCloser{}
+	writers := map[string]io.WriteCloser{}
 	for range 3 {
 		select {
 		case stream := <-streams:
-			by[stream.Headers().Get(corev1.StreamType)] = stream
+			writers[stream.Headers().Get(corev1.StreamType)] = stream
 		case <-conn.CloseChan():
 			return
 		}
 	}
-	gone := make(chan struct{})
-	go func() { <-conn.CloseChan(); close(gone) }()
-	code, start := b(r.URL.Query()["command"], by[corev1.StreamTypeStdout], by[corev1.StreamTypeStderr], gone)
-	_, _ = by[corev1.StreamTypeError].Write(Status(code, start))
-	for _, stream := range by {
+	done := make(chan struct{})
+	go func() { <-conn.CloseChan(); close(done) }()
+	code, start := b(r.URL.Query()["command"], writers[corev1.StreamTypeStdout], writers[corev1.StreamTypeStderr], done)
+	_, _ = writers[corev1.StreamTypeError].Write(Status(code, start))
+	for _, stream := range writers {
 		_ = stream.Close()
 	}
-	<-gone // the client closes
+	<-done // the client closes
 }
 
 // NotStarted is the error of containerd for a program that a container does not have.

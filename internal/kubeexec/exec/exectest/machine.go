@@ -12,18 +12,18 @@ import (
 	"sync"
 )
 
-// Box is a container: it runs a command. start is the error of its runtime. gone is closed when the client is gone.
-type Box func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (code int, start error)
+// Box is a container: it runs a command. start is the error of its runtime. done is closed when the client is gone.
+type Box func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (code int, start error)
 
 // Commands is a box that runs the scripts of package exec as sh would: it calls run for each command of a batch, and with
 // "proc" and the parameters of the script for the process table.
-func Commands(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int) Box {
-	return func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+func Commands(run func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) int) Box {
+	return func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 		switch {
 		case len(argv) < 6 || argv[0] != "sh":
-			return run(argv, stdout, stderr, gone), nil
+			return run(argv, stdout, stderr, done), nil
 		case IsProcessScript(argv):
-			return run(append([]string{"proc"}, argv[4:]...), stdout, stderr, gone), nil
+			return run(append([]string{"proc"}, argv[4:]...), stdout, stderr, done), nil
 		case !strings.Contains(argv[2], "date +%s"):
 			return 2, nil
 		}
@@ -34,7 +34,7 @@ func Commands(run func(argv []string, stdout, stderr io.Writer, gone <-chan stru
 			if err != nil {
 				return 2, nil
 			}
-			code := run(rest[1:n+1], stdout, stderr, gone)
+			code := run(rest[1:n+1], stdout, stderr, done)
 			_, _ = fmt.Fprintf(stdout, "\n%s %d\n", separator, code)
 			_, _ = fmt.Fprintf(stderr, "\n%s\n", separator)
 			rest = rest[n+1:]
@@ -97,16 +97,16 @@ func (m *Machine) smi(args []string) (string, int) {
 	case joined == "--help-query-gpu":
 		return "\"" + strings.Join(fields, "\"\nA field.\n\n\"") + "\"\nA field.\n", 0
 	case strings.HasPrefix(joined, "--query-gpu="):
-		asked := strings.Split(strings.TrimPrefix(args[0], "--query-gpu="), ",")
+		names := strings.Split(strings.TrimPrefix(args[0], "--query-gpu="), ",")
 		values := map[string]string{
 			"index": "0", "uuid": m.UUID, "pci.bus_id": "00000000:0A:00.0", "driver_version": "570.1", "utilization.gpu": "42 %",
 			"memory.total": "81559 MiB", "memory.used": "500 MiB", "name": "NVIDIA H100",
 		}
-		row := make([]string, len(asked))
-		for i, field := range asked {
+		row := make([]string, len(names))
+		for i, field := range names {
 			row[i] = values[field]
 		}
-		return strings.Join(asked, ", ") + "\n" + strings.Join(row, ", ") + "\n", 0
+		return strings.Join(names, ", ") + "\n" + strings.Join(row, ", ") + "\n", 0
 	case strings.HasPrefix(joined, "--query-compute-apps="):
 		return "pid, gpu_uuid, used_gpu_memory [MiB], process_name\n" + strings.Join(m.Processes, ""), 0
 	case joined == "-q -x":
@@ -149,13 +149,13 @@ func StatLine(pid int64, name string, flags, start uint64) string {
 }
 
 // Flood is a box that prints until the client is gone, and more than is kept on stderr.
-func Flood(_ []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+func Flood(_ []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 	chunk := []byte(strings.Repeat("0123456789abcdef", 4096))
 	_, _ = stderr.Write(chunk)
 	_, _ = stderr.Write(chunk)
 	for {
 		select {
-		case <-gone:
+		case <-done:
 			return 0, nil
 		default:
 			if _, err := stdout.Write(chunk); err != nil {

@@ -34,10 +34,10 @@ func (s *Server) serveReview(w http.ResponseWriter, r *http.Request) {
 	if !assert.NoError(s.t, err) || !assert.True(s.t, ok) {
 		return
 	}
-	asked := review.Spec.ResourceAttributes
-	right := asked.Verb + " " + asked.Resource
-	if asked.Subresource != "" {
-		right += "/" + asked.Subresource
+	attributes := review.Spec.ResourceAttributes
+	right := attributes.Verb + " " + attributes.Resource
+	if attributes.Subresource != "" {
+		right += "/" + attributes.Subresource
 	}
 	s.mu.Lock()
 	denied := slices.Contains(s.denied, right)

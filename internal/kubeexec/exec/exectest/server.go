@@ -108,10 +108,10 @@ func (s *Server) Set(change func()) {
 }
 
 // Count returns a count that may still change.
-func (s *Server) Count(what map[string]int, key string) int {
+func (s *Server) Count(counts map[string]int, key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return what[key]
+	return counts[key]
 }
 
 // Put adds or changes an object.
@@ -152,11 +152,11 @@ func (s *Server) change(object runtime.Object, remove bool) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	down, token, forbidden, held := s.Down, s.Token, s.Forbidden[r.URL.Path], s.Held[r.URL.Path]
+	down, token, forbidden, release := s.Down, s.Token, s.Forbidden[r.URL.Path], s.Held[r.URL.Path]
 	s.mu.Unlock()
-	if held != nil {
+	if release != nil {
 		select {
-		case <-held:
+		case <-release:
 		case <-r.Context().Done():
 		}
 	}
