@@ -59,7 +59,7 @@ var Remedies = [NumFaultTypes]Remedy{
 	},
 	{
 		FaultRemapPending, "remap_pending", "reset_gpu", "reset the GPU when its work allows it",
-		"The reset takes a bad part of the GPU out of use. Until then, uncorrected errors may come back.", "GPURowRemapPending",
+		"The reset takes a bad part of the GPU out of use. Until then, uncorrected errors may occur again.", "GPURowRemapPending",
 	},
 }
 
