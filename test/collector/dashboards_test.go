@@ -68,7 +68,7 @@ service:
 
 // Every query of every panel of the dashboards runs on a real Prometheus, which scrapes an agent on a node of NVIDIA GPUs with MIG instances
 // and pods, one on a node of AMD GPUs in partitions, the reader of a cluster's API, and the own metrics of two of them; and on one to which they
-// send all that by OTLP.
+// send all that over OTLP.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")
