@@ -67,7 +67,7 @@ service:
 
 // Every query of every panel of the dashboards runs on a real Prometheus, which scrapes an agent on a node of NVIDIA GPUs with MIG instances
 // and pods, one on a node of AMD GPUs in partitions, the reader of a cluster's API, and the own metrics of two of them; and on one to which they
-// send all that by OTLP.
+// send all that over OTLP.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")
@@ -145,7 +145,7 @@ func testPanels(t *testing.T, address string) {
 	for _, panel := range everyQuery(t) {
 		where := panel.where
 		known[where] = true
-		if strings.HasPrefix(where, slurmBoard+":") { // TestSlurm asks these
+		if strings.HasPrefix(where, machineBoard+":") || strings.HasPrefix(where, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
 			continue
 		}
 		for choice, chosen := range choices {
@@ -176,7 +176,7 @@ func testVariables(t *testing.T, address string) {
 	t.Helper()
 	for _, d := range dashboards(t) {
 		for _, v := range d.Templating.List {
-			if v.Type != "query" || d.UID == slurmBoard {
+			if v.Type != "query" || d.UID == machineBoard || d.UID == slurmBoard {
 				continue
 			}
 			query := selected(v.Query, nil)
@@ -228,9 +228,17 @@ func TestDashboardsSayWhatTheyNeed(t *testing.T) {
 		assert.NotZero(t, seen, metrics)
 	}
 	for _, d := range dashboards(t) {
+		heading := ""
 		for _, p := range d.Panels {
-			if p.Type != "row" {
-				assert.NotEmpty(t, p.FieldConfig.Defaults.NoValue, "%s: %s", d.UID, p.Title)
+			if p.Type == "row" {
+				heading = p.Title
+				continue
+			}
+			assert.NotEmpty(t, p.FieldConfig.Defaults.NoValue, "%s: %s", d.UID, p.Title)
+			for panel, row := range map[string]string{"needs an agent": "an agent", "with kubernetes_cluster": "kubernetes_cluster", "own metrics": "own metrics"} {
+				if strings.Contains(p.FieldConfig.Defaults.NoValue, panel) {
+					assert.Contains(t, heading, row, "%s: the row of %s", d.UID, p.Title)
+				}
 			}
 		}
 	}

@@ -3,9 +3,11 @@
 
 package main
 
+// slurmJobs is what an agent needs to know the jobs of Slurm.
+const slurmJobs = "No data: needs an agent with attribution::slurm and attribution::processes (parts/slurm.yaml)"
+
 // slurm is the dashboard of allocated, used and idle GPUs by account, user and job of Slurm.
 func slurm() board {
-	const empty = "No data: needs an agent with attribution::slurm and attribution::processes (parts/slurm.yaml)"
 	const account, user = "slurm_job_account", "slurm_job_user"
 	const job = "slurm_job_account, slurm_job_user, slurm_job_partition, slurm_job_id"
 	ofJobs := `slurm_job_id!="", slurm_job_account=~"$account", slurm_job_user=~"$user"`
@@ -21,10 +23,10 @@ func slurm() board {
 	by := func(label string) []panel {
 		legend := "{{" + label + "}}"
 		return []panel{
-			graph("Held", "short", empty, "GPUs that jobs hold.", query{sum(label, allocated), legend}),
-			graph("In use", "short", empty, "1 is one GPU that is busy all the time.", query{sum(label, used), legend}),
-			graph("Idle", "short", empty, "1 is one allocated GPU that does nothing all the time.", query{sum(label, idle), legend}),
-			graph("Power", "watt", empty, "Power of what jobs do.", query{sum(label, power), legend}),
+			graph("Held", "short", slurmJobs, "GPUs that jobs hold.", query{sum(label, allocated), legend}),
+			graph("In use", "short", slurmJobs, "1 is one GPU that is busy all the time.", query{sum(label, used), legend}),
+			graph("Idle", "short", slurmJobs, "1 is one allocated GPU that does nothing all the time.", query{sum(label, idle), legend}),
+			graph("Power", "watt", slurmJobs, "Power of what jobs do.", query{sum(label, power), legend}),
 		}
 	}
 	titled := func(panels []panel, by string) []panel {
@@ -35,7 +37,7 @@ func slurm() board {
 	}
 	table := func(title, labels string, columns map[string]string) panel {
 		columns["Value #A"], columns["Value #B"], columns["Value #C"] = "GPU hours", "Idle GPU hours", "Energy"
-		return list(title, empty, "GPU hours held, idle GPU hours and energy in the time range.", columns,
+		return list(title, slurmJobs, "GPU hours held, idle GPU hours and energy in the time range.", columns,
 			query{sum(labels, held), "h"}, query{sum(labels, idleOfRange), "h"}, query{sum(labels, energyOfRange), "kwatth"})
 	}
 	return board{
@@ -46,12 +48,12 @@ func slurm() board {
 		},
 		rows: []row{
 			{"Now", []panel{
-				number("Held", "short", empty, "GPUs that jobs hold.", sum("", allocated)),
-				number("In use", "short", empty, "1 is one GPU that is busy all the time.", sum("", used)),
-				number("Idle", "short", empty, "1 is one allocated GPU that does nothing all the time.", sum("", idle)),
-				number("Jobs", "short", empty, "Jobs that hold a GPU.", "count(count by (slurm_job_id) ("+allocated+"))"),
-				number("Memory", "bytes", empty, "Memory of the jobs' processes.", sum("", memory)),
-				number("Power", "watt", empty, "Power of what jobs do.", sum("", power)),
+				number("Held", "short", slurmJobs, "GPUs that jobs hold.", sum("", allocated)),
+				number("In use", "short", slurmJobs, "1 is one GPU that is busy all the time.", sum("", used)),
+				number("Idle", "short", slurmJobs, "1 is one allocated GPU that does nothing all the time.", sum("", idle)),
+				number("Jobs", "short", slurmJobs, "Jobs that hold a GPU.", "count(count by (slurm_job_id) ("+allocated+"))"),
+				number("Memory", "bytes", slurmJobs, "Memory of the jobs' processes.", sum("", memory)),
+				number("Power", "watt", slurmJobs, "Power of what jobs do.", sum("", power)),
 			}},
 			{"By account", titled(by(account), " by account")},
 			{"By user", titled(by(user), " by user")},
