@@ -76,7 +76,7 @@ func dashboards(t *testing.T) (all []dashboard) {
 		assert.Equal(t, d.UID+".json", filepath.Base(path))
 		all = append(all, d)
 	}
-	require.Len(t, all, 7)
+	require.Len(t, all, 8)
 	return all
 }
 

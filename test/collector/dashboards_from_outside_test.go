@@ -160,6 +160,7 @@ func TestDashboardsFromOutside(t *testing.T) {
 			strings.Contains(panel.empty, "kubernetes_cluster") || strings.Contains(panel.empty, "pcie_sampling")
 		switch reason := emptyFromOutside[panel.where]; {
 		case strings.HasPrefix(panel.where, machineBoard+":"): // of a machine without Kubernetes
+		case strings.HasPrefix(panel.where, slurmBoard+":"): // of nodes of Slurm
 		case needsMore || reason != "":
 			sameNumbers(t, panel.where+": "+reason, by(nil), answer)
 		default:

@@ -146,7 +146,7 @@ func testPanels(t *testing.T, address string) {
 	for _, panel := range everyQuery(t) {
 		where := panel.where
 		known[where] = true
-		if strings.HasPrefix(where, machineBoard+":") { // TestDashboardsOfMachine asks these
+		if strings.HasPrefix(where, machineBoard+":") || strings.HasPrefix(where, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
 			continue
 		}
 		for choice, chosen := range choices {
@@ -177,7 +177,7 @@ func testVariables(t *testing.T, address string) {
 	t.Helper()
 	for _, d := range dashboards(t) {
 		for _, v := range d.Templating.List {
-			if v.Type != "query" || d.UID == machineBoard {
+			if v.Type != "query" || d.UID == machineBoard || d.UID == slurmBoard {
 				continue
 			}
 			query := selected(v.Query, nil)

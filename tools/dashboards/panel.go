@@ -42,6 +42,7 @@ var rowNeeds = map[string]string{
 	ownMetrics:    "the collectors' own metrics",
 	pipes:         "hw.gpu.pipe.utilization",
 	pcieSampling:  "counters of PCIe traffic",
+	slurmJobs:     "an agent with attribution::slurm",
 }
 
 // panel is one number for each query, lines, or a table.
