@@ -47,14 +47,14 @@ func ofNode(s *view.Snapshot, n *view.Node) []view.Finding {
 		f.Kind, f.What = "stale", "The node is silent"
 		f.Detail = fmt.Sprintf("last message %.0f s ago", s.Time.Sub(n.LastSeen).Seconds())
 		if n.Interval != nil {
-			f.Detail += fmt.Sprintf("; one came every %.0f s", *n.Interval)
+			f.Detail += fmt.Sprintf("; one arrived every %.0f s", *n.Interval)
 		}
 		f.Remedy = "Check that the node runs, that its collector runs, and that it reaches this collector. The data of the node are old."
 		all = append(all, f)
 	}
 	if n.Missing != nil && *n.Missing > 0 && (len(n.GPUs) > 0 || len(all) == 0) { // otherwise the source that cannot be read is why
 		f := base
-		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although the PCI bus has or had them", *n.Missing)
+		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although they are or were on the PCI bus", *n.Missing)
 		f.Remedy = "Look for XID 79 or a failed probe in the kernel's log. A collector in a container needs all GPUs of the machine."
 		all = append(all, f)
 	}

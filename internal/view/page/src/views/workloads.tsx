@@ -29,7 +29,7 @@ export function WorkloadsView({ params }: { params: URLSearchParams }) {
   return (
     <>
       <h1>Workloads</h1>
-      <p class="quiet">Held: allocated to the workload. Used: it has processes or load there. Idle: held, and not used now.</p>
+      <p class="quiet">Held: allocated to the workload. Used: it has processes or load there. Idle: held, but not used now.</p>
       <Filters names={names} params={params} />
       <Paged
         route="workloads"
