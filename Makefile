@@ -129,8 +129,21 @@ stops: otelcol-gpu nvmlsim ## stops the collector 200 times with config/run.yaml
 	GPURECEIVER_STOPS=200 OTELCOL_GPU=$(CURDIR)/$(DIST) go test -count=1 -timeout 60m -run TestStops -v ./test/collector
 
 .PHONY: test-collector
-test-collector: otelcol-gpu nvmlsim ## the built collector, end to end, on the simulated node
-	PATH="$$PATH:$$(scripts/prometheus.sh)" PROMETHEUS_OTLP="$$(scripts/prometheus-otlp.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) $(GO_TEST) -count=1 -timeout 30m ./test/collector
+test-collector: otelcol-gpu nvmlsim hardware ## the built collector, end to end, on the simulated node
+	PATH="$$PATH:$$(scripts/prometheus.sh)" PROMETHEUS_OTLP="$$(scripts/prometheus-otlp.sh)" OTELCOL_GPU=$(CURDIR)/$(DIST) HARDWARE=$(CURDIR)/$(HARDWARE) $(GO_TEST) -count=1 -timeout 30m ./test/collector ./test/hardware
+
+HARDWARE := bin/hardware
+.PHONY: hardware
+hardware: otelcol-gpu otelgpu
+	@mkdir -p $(HARDWARE)
+	@cp $(DIST) bin/otelgpu $(HARDWARE)
+	@cc -O2 -s -Wall -Wextra -o $(HARDWARE)/load test/hardware/programs/load.c -ldl
+	@cc -O2 -s -Wall -Wextra -shared -fPIC -o $(HARDWARE)/count.so test/hardware/programs/count.c -lpthread
+	@go build -ldflags '-s -w' -o $(HARDWARE)/hardware ./test/hardware
+
+.PHONY: test-hardware
+test-hardware: hardware ## what the collector reports of this machine's GPUs, against a load and the vendor's tool; says so without a GPU
+	@$(HARDWARE)/hardware $(HARDWARE_FLAGS)
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so if it cannot be had

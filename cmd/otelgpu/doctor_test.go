@@ -93,7 +93,7 @@ func check(t *testing.T, r *doctor.Report, section, subject string) doctor.Check
 func TestDoctorCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "none.yaml")
 	for args, want := range map[string]result{
-		"doctor now":                  {code: 2, err: "otelgpu: doctor now: it takes only flags; -h lists them\n"},
+		"doctor now":                  {code: 2, err: "otelgpu: doctor now: only flags are accepted; -h lists them\n"},
 		"doctor --output xml":         {code: 2, err: "otelgpu: --output xml; give one of text, json\n"},
 		"doctor --tool /a/nvidia-smi": {code: 2, err: "otelgpu: --tool /a/nvidia-smi is for --compare; give both\n"},
 		"doctor --compare --tool /a/nvtop": {

@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 		"get nodes --password-file a":      {code: 2, err: "otelgpu: --password-file without a user; give --user\n"},
 		"get nodes --server ftp://h":       {code: 2, err: "otelgpu: the server's address has the scheme \"ftp\"; give it as http://HOST:PORT or https://HOST:PORT\n"},
 		"get nodes --timeout 0s":           {code: 2, err: "otelgpu: --timeout is 0s; give a time above 0\n"},
-		"top GPU-0":                        {code: 2, err: "otelgpu: top GPU-0: it takes only flags; -h lists them\n"},
+		"top GPU-0":                        {code: 2, err: "otelgpu: top GPU-0: only flags are accepted; -h lists them\n"},
 		"top --interval 1ms":               {code: 2, err: "otelgpu: --interval is 1ms; give at least 100ms\n"},
 		"get nodes --ca-file /none":        {code: 1, err: "otelgpu: read the certificates: open /none: no such file or directory\n"},
 		"get nodes --token-file /none":     {code: 1, err: "otelgpu: read the secret: open /none: no such file or directory\n"},

@@ -25,15 +25,15 @@ func runTop(ctx context.Context, args []string, input, out *os.File) error {
 	flags := newFlags("otelgpu top")
 	server.registerServer(flags)
 	server.register(flags)
-	flags.StringVar(&o.Cluster, "cluster", "", "begin with this `CLUSTER`; - stands for nodes outside clusters")
-	flags.StringVar(&o.Node, "node", "", "begin with this `NODE`")
-	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "the shortest time between two requests for the same data")
-	words, err := parse(flags, args, "Shows GPUs live; ? lists the keys. If the output is not a terminal, it prints one table and ends.", out)
+	flags.StringVar(&o.Cluster, "cluster", "", "start with this `CLUSTER`; - stands for nodes outside clusters")
+	flags.StringVar(&o.Node, "node", "", "start with this `NODE`")
+	flags.DurationVar(&o.Interval, "interval", 2*time.Second, "minimum time between two requests for the same data")
+	words, err := parse(flags, args, "Shows GPUs live; ? lists the keys. If the output is not a terminal, it prints one table and exits.", out)
 	if err != nil {
 		return err
 	}
 	if len(words) > 0 {
-		return usageErrorf("top %s: it takes only flags; -h lists them", strings.Join(words, " "))
+		return usageErrorf("top %s: only flags are accepted; -h lists them", strings.Join(words, " "))
 	}
 	if err := checkInterval(o.Interval); err != nil {
 		return err

@@ -137,7 +137,7 @@ func TestConfigRefused(t *testing.T) {
 		"slurm: {mapping_dir: jobs}":                               "attribution::slurm: mapping_dir: ",
 		"slurm: {devices_path: ''}":                                "attribution::slurm: devices_path: ",
 		"containers: {docker: {}}":                                 "attribution: processes: must be set together with containers",
-		"processes:\ncontainers:":                                  "attribution::containers: must have docker, podman or containerd",
+		"processes:\ncontainers:":                                  "attribution::containers: must contain docker, podman or containerd",
 		"processes:\ncontainers: {docker: {path: x}}":              "attribution::containers::docker: path: ",
 		"processes: {proc_path: proc}":                             "attribution::processes: proc_path: ",
 		"processes: {log_path: ''}":                                "attribution::processes: log_path: ",

@@ -167,5 +167,5 @@ func TestEndpoint(t *testing.T) {
 	require.ErrorContains(t, err, "ca_file: open")
 	require.ErrorContains(t, err, "gone")
 	_, err = (&Config{Endpoint: server.URL, TokenFile: write(t, "secret"), CAFile: write(t, "no certificate")}).REST()
-	require.ErrorContains(t, err, "has no certificate in PEM form")
+	require.ErrorContains(t, err, "contains no certificate in PEM format")
 }

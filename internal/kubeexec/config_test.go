@@ -96,7 +96,7 @@ func TestConfigErrors(t *testing.T) {
 		"shards":         {map[string]any{"clusters": cluster, "shards": 65}, []string{"shards: must be from 1 to 64, got 65"}},
 		"lease": {
 			map[string]any{"clusters": cluster, "leader_election": map[string]any{"lease_name": "A.b", "lease_namespace": "x/y"}},
-			[]string{`leader_election::lease_name: "A.b" must have only lower-case letters`, `leader_election::lease_namespace: "x/y" is not the name of a namespace`},
+			[]string{`leader_election::lease_name: "A.b" must contain only lower-case letters`, `leader_election::lease_namespace: "x/y" is not the name of a namespace`},
 		},
 		"no namespace for the Leases": {
 			map[string]any{"clusters": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "auth_type": "kubeConfig"}}, "shards": 2},

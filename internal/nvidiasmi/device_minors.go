@@ -95,7 +95,7 @@ func (m *deviceMinors) refresh(ctx context.Context, runner command.Runner, gpus 
 	return mig
 }
 
-var errNoMinor = errors.New("the output does not have them")
+var errNoMinor = errors.New("the output does not contain them")
 
 func (m *deviceMinors) query(ctx context.Context, runner command.Runner, gpus []int) (mig bool, err error) {
 	results, err := runner.Run(ctx, queryXML(gpus))

@@ -226,7 +226,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-health: Failure predicted": one(1),
 	"gpureceiver-health: Failed":            one(0),
 	"gpureceiver-health: Missing":           one(0),
-	"gpureceiver-health: Held back":         one(1),
+	"gpureceiver-health: Throttled":        one(1),
 	"gpureceiver-health: Sources that cannot be read": by(map[string]float64{
 		`error_type="api_unreachable", hw_gpu_source_name="kubernetes_cluster", k8s_cluster_name="gone"`: 1,
 	}),

@@ -69,7 +69,7 @@ func dashboards(t *testing.T) (all []dashboard) {
 		assert.Equal(t, d.UID+".json", filepath.Base(path))
 		all = append(all, d)
 	}
-	require.Len(t, all, 6)
+	require.Len(t, all, 7)
 	return all
 }
 

@@ -84,7 +84,7 @@ var words = map[string]string{"ok": "ok", "failed": "failed", "degraded": "degra
 func tileName(g *view.GPU, parts []*view.GPU) string {
 	known := func(v *float64) string {
 		if v == nil {
-			return "not known"
+			return "unknown"
 		}
 		return percent(v)
 	}

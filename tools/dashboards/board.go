@@ -4,6 +4,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -34,6 +37,27 @@ func (r row) numbersWidth() uint32 {
 		}
 	}
 	return 24 / min(max(numbers, 1), 6)
+}
+
+// heading is the title of the row and the data that its panels need, if not every collector sends them.
+func (r row) heading() string {
+	var needs []string
+	all := true
+	for _, p := range r.panels {
+		need, ok := rowNeeds[p.empty]
+		all = all && ok
+		if ok && !slices.Contains(needs, need) {
+			needs = append(needs, need)
+		}
+	}
+	switch {
+	case len(needs) == 0:
+		return r.title
+	case all && len(needs) == 1:
+		return r.title + " (needs " + needs[0] + ")"
+	default:
+		return r.title + " (some panels need: " + strings.Join(needs, "; ") + ")"
+	}
 }
 
 // variable is a choice at the top of a dashboard.
@@ -70,7 +94,7 @@ func (b board) build() (dashboard.Dashboard, error) {
 	id := uint32(0)
 	for _, r := range b.rows {
 		id++
-		builder.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
+		builder.WithRow(dashboard.NewRowBuilder(r.heading()).Id(id))
 		for _, p := range r.panels {
 			id++
 			builder.WithPanel(p.build(id, r.numbersWidth()))

@@ -11,7 +11,6 @@ func fleet() board {
 		return "100 * " + sum(labels, each("hw_gpu_memory_usage_bytes", whole)) + " / " +
 			sum(labels, each("hw_gpu_memory_limit_bytes", whole)+" and "+each("hw_gpu_memory_usage_bytes", whole))
 	}
-	temperature := each("hw_temperature_celsius", whole, `hw_sensor_location=~"gpu|edge"`) + " or " + each("hw_temperature_celsius", whole, `hw_sensor_location="hotspot"`)
 	pending := "max by (k8s_cluster_name, k8s_resource_name) (" + series("k8s_cluster_gpu_pod_pending", inCluster) + ")"
 	free := "max by (k8s_cluster_name, k8s_node_name, k8s_resource_name) (" + series("k8s_node_gpu_allocatable", inCluster, `k8s_node_name=~"$node|"`) + ")" +
 		" - max by (k8s_cluster_name, k8s_node_name, k8s_resource_name) (" + series("k8s_node_gpu_requested", inCluster, `k8s_node_name=~"$node|"`) + ")"
@@ -22,21 +21,16 @@ func fleet() board {
 		rows: []row{
 			{"Alerts", []panel{alerts()}},
 			{"Now", []panel{
-				number("GPUs", "short", anyCollector, "GPUs that have a state, whole ones.", "count("+each("hw_status", whole, `hw_state="ok"`)+")"),
-				number("Failed", "short", anyCollector, "GPUs that do no work.", sum("", each("hw_status", whole, `hw_state="failed"`))).limits(0, 1),
-				number("Missing", "short", anyCollector, "GPUs that are on the PCI bus, or were read before, and cannot be read.",
-					sum("", "max by ("+nodeLabels+", hw_vendor) ("+series("hw_gpu_count", onNode, `hw_gpu_presence="missing"`)+")")).limits(0, 1),
+				gpus, failed, missing,
 				number("Allocated", "short", agent, "GPUs that a container holds; one that several share counts once.", sum("", each("hw_gpu_allocated", whole))),
 				number("Free", "short", agent, "GPUs that no container holds.", "count("+each("hw_gpu_allocated", whole)+" == 0) or vector(0) and on () "+series("hw_gpu_allocated", whole)),
 				number("Nodes with GPUs", "short", anyCollector, "Nodes with a GPU that can be read, or that is missing.",
 					"count("+sum(nodeLabels, series("hw_gpu_count", onNode, `hw_gpu_presence=~"visible|missing"`))+" > 0)"),
 				number("Utilization", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
 				number("Memory used", "percent", anyCollector, "Of the memory of GPUs whose use is known.", memoryShare("")),
-				number("Power", "watt", anyCollector, "The sum of GPUs.", sum("", each("hw_power_watts", whole))),
-				number("Temperature", "celsius", anyCollector, "The hottest GPU: the chip's sensor, or the hottest spot.", "max("+temperature+")").limits(80, 90),
+				power, hottest,
 				number("Pods that wait", "short", clusterReader, "Pods for which the scheduler finds no free GPU.", sum("", pending)).limits(1, 0),
-				number("Unreadable sources", "short", anyCollector, "Drivers, tools and clusters that cannot be read at the moment.",
-					sum("", "1 - max by ("+nodeLabels+", hw_gpu_source_name, hw_vendor) ("+series("hw_gpu_source_readable", onNode)+")")).limits(0, 1),
+				unreadable,
 			}},
 			{"Over time", []panel{
 				graph("Utilization by cluster", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", query{mean(cluster, each("hw_gpu_utilization_ratio", whole, general)), "{{k8s_cluster_name}}"}),

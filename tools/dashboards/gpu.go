@@ -50,7 +50,7 @@ func gpu() board {
 			}},
 			{"Links", []panel{
 				graph("PCI Express", "Bps", pcieSampling, "Bytes each second, by direction.", rate("hw_gpu_io_bytes_total", "network_io_direction")),
-				graph("NVLink, XGMI", "Bps", anyCollector, "Bytes each second over all links, by direction.", rate("hw_gpu_interconnect_io_bytes_total", "network_io_direction")),
+				graph("NVLink, XGMI", "Bps", gpuLinks, "Bytes each second over all links, by direction.", rate("hw_gpu_interconnect_io_bytes_total", "network_io_direction")),
 				graph("PCI Express generation", "short", anyCollector, "Of the link now, and the highest that it can have. An idle link is slower.", line("hw_gpu_pcie_generation", ""),
 					query{line("hw_gpu_pcie_generation_limit", "").expression, "{{node}} {{hw_name}} highest"}),
 				graph("PCI Express lanes", "short", anyCollector, "Of the link now, and the most that it can have.", line("hw_gpu_pcie_width", ""),

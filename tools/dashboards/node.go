@@ -20,12 +20,11 @@ func node() board {
 		rows: []row{
 			{"Alerts", []panel{alerts()}},
 			{"Now", []panel{
-				number("GPUs", "short", anyCollector, "GPUs that have a state, whole ones.", "count("+each("hw_status", whole, `hw_state="ok"`)+")"),
-				number("Failed", "short", anyCollector, "GPUs that do no work.", sum("", each("hw_status", whole, `hw_state="failed"`))).limits(0, 1),
+				gpus, failed, missing, unreadable,
 				number("Allocated", "short", agent, "GPUs that a container holds; one that several share counts once.", sum("", each("hw_gpu_allocated", whole))),
 				number("Utilization", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
 				number("Memory used", "bytes", anyCollector, "The sum of whole GPUs.", sum("", each("hw_gpu_memory_usage_bytes", whole))),
-				number("Power", "watt", anyCollector, "The sum of GPUs.", sum("", each("hw_power_watts", whole))),
+				power, hottest, throttled,
 			}},
 			{"Use", []panel{
 				graph("Utilization of each GPU", "percentunit", anyCollector, "Of each GPU. Those with MIG instances have none; AMD's partitions have their own.", query{device("hw_gpu_utilization_ratio", "", ofModel, general), legend}),
@@ -35,7 +34,7 @@ func node() board {
 				graph("Temperatures", "celsius", anyCollector, "Each sensor.", query{device("hw_temperature_celsius", ", hw_sensor_location", whole), "{{hw_name}} {{hw_sensor_location}}"}),
 				graph("Clock", "hertz", anyCollector, "Of the graphics engine or the shaders.", query{device("hw_gpu_speed_hertz", "", whole, `hw_gpu_clock_domain="graphics"`), legend}),
 				graph("PCI Express", "Bps", pcieSampling, "Bytes each second, by direction.", query{deviceRate("hw_gpu_io_bytes_total", ", network_io_direction", whole), "{{hw_name}} {{network_io_direction}}"}),
-				graph("NVLink, XGMI", "Bps", anyCollector, "Bytes each second over all links, by direction.", query{deviceRate("hw_gpu_interconnect_io_bytes_total", ", network_io_direction", whole), "{{hw_name}} {{network_io_direction}}"}),
+				graph("NVLink, XGMI", "Bps", gpuLinks, "Bytes each second over all links, by direction.", query{deviceRate("hw_gpu_interconnect_io_bytes_total", ", network_io_direction", whole), "{{hw_name}} {{network_io_direction}}"}),
 				graph("Memory by container", "bytes", agentOrExec, "Of each container on each device.", query{sum("k8s_namespace_name, k8s_pod_name, k8s_container_name, container_id", ofGPUs(holders("container_gpu_memory_usage_bytes", onNode))), "{{k8s_namespace_name}}/{{k8s_pod_name}}/{{k8s_container_name}}{{container_id}}"}),
 			}},
 			{"What runs here", []panel{

@@ -26,9 +26,21 @@ const (
 	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or parts/telemetry-otlp.yaml)"
 	pipes          = "No data: needs hw.gpu.pipe.utilization, which is off by default (NVIDIA, Hopper and later)"
 	pcieSampling   = "No data: needs a driver with 64-bit counters, or nvml with pcie_sampling"
+	gpuLinks       = "No data: needs GPUs with NVLink or XGMI, and a collector that reads their counters"
+	margins        = "No data: needs NVIDIA GPUs from Ada and Hopper on, and a collector that reads their margins"
 	nothingHappens = "None"
 	noneOrNotSent  = "None, or no collector sends it" // of a panel that leaves out zeros
 )
+
+// rowNeeds are short names of the data that the heading of a row asks for.
+var rowNeeds = map[string]string{
+	agent:         "an agent",
+	agentOrExec:   "an agent or kubernetes_exec",
+	clusterReader: "kubernetes_cluster",
+	ownMetrics:    "the collectors' own metrics",
+	pipes:         "hw.gpu.pipe.utilization",
+	pcieSampling:  "counters of PCIe traffic",
+}
 
 // panel is one number for each query, lines, or a table.
 type panel struct {

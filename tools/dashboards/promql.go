@@ -15,6 +15,7 @@ const (
 	inCluster = `k8s_cluster_name=~"$cluster"`
 	onNode    = inCluster + `, k8s_node_name=~"$node|", host_name=~"$node|"`
 	ofModel   = onNode + `, hw_model=~"$model"`
+	onMachine = `k8s_node_name="", host_name=~"$node"`
 	whole     = ofModel + `, hw_parent=""` // GPUs, and not their parts: the two are never added up
 )
 

@@ -157,7 +157,7 @@ func TestRunnerFailures(t *testing.T) {
 		results int
 	}{
 		{
-			name: "the tool is missing", is: command.ErrNotFound, want: "choose the container that has it",
+			name: "the tool is missing", is: command.ErrNotFound, want: "choose the container that contains it",
 			box: exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 }),
 		},
 		{

@@ -110,7 +110,7 @@ func (b *builder) end() {
 	}
 	b.addFaults()
 	if reason := unanswered(&b.gpu); reason != "" && !b.gpu.Unreadable && b.lost == "" && b.reset == "" {
-		d.AddFault(gpu.FaultUnreachable, "every reading of it fails: "+reason)
+		d.AddFault(gpu.FaultUnreachable, "none of its values can be read: "+reason)
 		b.gpu.Unreadable = true
 	}
 	b.gpu.ResetRequired = b.reset != ""

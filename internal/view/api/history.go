@@ -40,7 +40,7 @@ func (h *Handler) history(w http.ResponseWriter, r *route.Request) error {
 	}
 	metrics := h.reader.HistoryMetrics()
 	if !slices.Contains(metrics, r.Text("metric")) {
-		return route.BadParameter("metric", errors.New("it has no history; give one of "+strings.Join(metrics, ", ")))
+		return route.BadParameter("metric", errors.New("no history is kept of it; give one of "+strings.Join(metrics, ", ")))
 	}
 	nodes, err := query.Select(s, scope(r))
 	if err != nil {

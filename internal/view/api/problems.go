@@ -56,7 +56,7 @@ func (h *Handler) problemRoutes() []route.Route {
 	kind := route.Parameter{Name: "kind", Example: "stale", Description: "Only problems of this kind."}
 	return []route.Route{listRoute(h, problemTable(), route.Route{
 		Path: "/api/v1/gpu/problems", ID: "listProblems", Tag: "problems", Summary: "What is wrong, and what to do",
-		Description: "GPUs that have failed or are degraded, throttle, or reported errors; nodes that are silent or miss GPUs; sources that cannot be read. " +
+		Description: "GPUs that have failed, are degraded or throttled, or reported errors; nodes that are silent or miss GPUs; sources that cannot be read. " +
 			"The worst come first. A GPU at its power limit works as it should and is not listed.",
 		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), severity, kind, state},
 	}, func(s *view.Snapshot, r *route.Request) ([]view.Finding, error) {

@@ -26,6 +26,8 @@ import (
 type Sink struct {
 	// URL is the endpoint for an otlp_http exporter.
 	URL string
+	// Each is called with each message with metrics, if it is set before the first one arrives. It must not change the message.
+	Each func(pmetric.Metrics)
 
 	server *httptest.Server
 
@@ -145,6 +147,9 @@ func (s *Sink) accept(request pmetricotlp.ExportRequest, length int64) {
 	s.messages++
 	s.bytes += length
 	s.last = request.Metrics()
+	if s.Each != nil {
+		s.Each(s.last)
+	}
 	if t, ok := MessageTime(s.last); ok {
 		s.times[t]++
 	}

@@ -89,7 +89,7 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 		have = now
 		parameters.Set("cursor", next)
 	}
-	return c.notAPI("a list that has no end")
+	return c.notAPI("a list without an end")
 }
 
 // add appends the entries of one answer and returns the cursor of the next page.

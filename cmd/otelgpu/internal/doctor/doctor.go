@@ -49,7 +49,7 @@ func Examine(ctx context.Context, options Options) (*Report, error) {
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
 		late := Section{Name: "time"}
-		late.add(Failed, "timeout", "the time ran out before everything was read, and this may be why checks above failed; give more time with --timeout")
+		late.add(Failed, "timeout", "the time limit was reached before everything was read, which may be why checks above failed; raise it with --timeout")
 		report.Sections = append(report.Sections, late)
 	case err != nil:
 		return nil, err

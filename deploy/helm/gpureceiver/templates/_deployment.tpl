@@ -55,7 +55,7 @@ spec:
         runAsUser: 65532
         runAsGroup: 65532
         {{- if dig "queue" "enabled" false .values }}
-        fsGroup: 65532 # who may write to the queue's volume
+        fsGroup: 65532 # the group that can write to the queue's volume
         {{- end }}
         {{- end }}
         seccompProfile: {type: RuntimeDefault}

@@ -111,5 +111,5 @@ export function describe(cell: Cell): string {
   return said.join(", ");
 }
 
-const spoken = (v: number | null): string => (v === null ? "not known" : percent(v));
+const spoken = (v: number | null): string => (v === null ? "unknown" : percent(v));
 export const shortUse = (v: number | null): string => (v === null ? DASH : String(Math.round(v * 100)));

@@ -76,7 +76,7 @@ function Choice<T extends string>({ name, values, value, onChange }: { name: str
 
 function Nothing({ filtered }: { filtered: boolean }) {
   if (filtered) return <p class="empty">No GPU matches. <a href={link("fleet")}>Show all GPUs</a></p>;
-  return <p class="empty">No GPU is known. <a href={link("problems")}>Problems</a> has the sources that cannot be read, <a href={link("nodes")}>Nodes</a> the nodes without GPUs.</p>;
+  return <p class="empty">No GPU is known. <a href={link("problems")}>Problems</a> lists the sources that cannot be read, <a href={link("nodes")}>Nodes</a> the nodes without GPUs.</p>;
 }
 
 function Legend({ metric }: { metric: Use }) {

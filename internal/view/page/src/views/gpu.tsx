@@ -81,7 +81,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           ]} />
         </Panel>
         <Panel title="XIDs">
-          {Object.keys(g.xids).length === 0 ? <p class="empty">{g.vendor === "AMD" ? "AMD's driver has none." : "None was counted."}</p> : <Facts rows={entries(g.xids, count, "XID ")} />}
+          {Object.keys(g.xids).length === 0 ? <p class="empty">{g.vendor === "AMD" ? "AMD's driver reports no XIDs." : "No XID was counted."}</p> : <Facts rows={entries(g.xids, count, "XID ")} />}
         </Panel>
         <Panel title="Identity"><Facts rows={[
           ["name", text(g.name)], ["vendor", text(g.vendor)], ["PCI address", text(g.pci_address)], ["serial number", text(g.serial_number)],

@@ -30,7 +30,7 @@ export function WorkloadsView({ params }: { params: URLSearchParams }) {
   return (
     <>
       <h1>Workloads</h1>
-      <p class="quiet">Held: allocated to the workload. Used: it has processes, memory or load there, and is not idle. Idle: held, and not used for some minutes. Idle GPU-hours: how long all its GPUs were held without use, in sum.</p>
+      <p class="quiet">Held: allocated to the workload. Used: it has processes, memory or load there, and is not idle. Idle: held, but not used for some minutes. Idle GPU-hours: how long all its GPUs were held without use, in sum.</p>
       <Filters names={names} params={params} />
       <Paged
         route="workloads"
