@@ -102,7 +102,7 @@ func ofNode(n *view.Node) []view.Finding {
 	lost := len(filter(n.GPUs, func(g *view.GPU) bool { return slices.Contains(g.Faults, "lost") }))
 	if n.Missing != nil && *n.Missing > lost && (len(n.GPUs) > 0 || len(all) == 0) { // otherwise the source that cannot be read is why
 		f := base
-		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although the PCI bus has or had them", *n.Missing-lost)
+		f.Kind, f.What, f.Detail = "missing", "GPUs are missing", fmt.Sprintf("%d cannot be read, although they are or were on the PCI bus", *n.Missing-lost)
 		f.Consequence, f.Runbook = "No work can use them.", runbooks+"gpumissing"
 		f.Remedy = "Look for XID 79 or a failed probe in the kernel's log. A collector in a container needs all GPUs of the machine."
 		all = append(all, f)
