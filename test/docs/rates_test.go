@@ -119,7 +119,7 @@ func TestRatesInGoFiles(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		file := parseGo(t, path, source)
+		file := readGoFile(t, path, source)
 		comments, names = append(comments, file.comments()...), append(names, file.names()...)
 		if !strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, "test/") && !strings.HasPrefix(path, "tools/") {
 			messages = append(messages, file.messages()...)
@@ -137,7 +137,7 @@ type goFile struct {
 	*ast.File
 }
 
-func parseGo(t *testing.T, path string, source []byte) goFile {
+func readGoFile(t *testing.T, path string, source []byte) goFile {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -248,7 +248,7 @@ func TestExcess(t *testing.T) {
 	t.Parallel()
 	source := []byte("// Copyright The gpureceiver Authors\n\n// Package p is the speed of\n// that\n// of the GPU.\npackage p\n\n" +
 		"var a = \"that of\" // none\n\n//nolint:unused // That of b\nvar b = 0\n")
-	file := parseGo(t, "p.go", source)
+	file := readGoFile(t, "p.go", source)
 	comments := file.comments()
 	limits := []rate{{phrase("that of"), 0, "the noun"}}
 	assert.Equal(t, []string{`(?i)\b(?:that\s+of)\b: 400.0 in 1,000 lines, the limit is 0; write the noun:` + "\np.go:4\np.go:10"}, excess(comments, limits))
