@@ -33,7 +33,7 @@ func (f *factory) get(cfg *Config, set exporter.Settings) (*instance, component.
 	return f.instances.Get(cfg, func(others map[*Config]*instance) (*instance, error) {
 		for other := range others {
 			if cfg.sameEndpoint(other) {
-				return nil, fmt.Errorf("endpoint: another gpu_view listens on %s, too; give each of them an endpoint of its own", cfg.Server.NetAddr.Endpoint)
+				return nil, fmt.Errorf("endpoint: another gpu_view listens on %s, too; give each its own endpoint", cfg.Server.NetAddr.Endpoint)
 			}
 		}
 		return newInstance(cfg, set, f.open), nil

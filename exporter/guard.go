@@ -33,7 +33,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'") // a page sets its own
 	switch {
 	case !g.hosts.allow(r.Host):
-		route.WriteProblem(w, r, route.Problem(http.StatusForbidden, "Unknown name of the server", "the Host header has a name that is not this server's",
+		route.WriteProblem(w, r, route.Problem(http.StatusForbidden, "Unknown server name", "the Host header contains a name that is not this server's",
 			"Use localhost or 127.0.0.1, or list the name in allowed_hosts of the exporter."))
 	case !g.reads(r.Method):
 		header.Set("Allow", "GET, HEAD")
@@ -42,7 +42,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.ContentLength != 0:
 		end(w, header)
 		route.WriteProblem(w, r, route.Problem(http.StatusBadRequest, "The request has a body", "the API reads no body",
-			"Put everything into the address, and leave the body out."))
+			"Put all parameters into the URL, and leave the body out."))
 	default:
 		g.next.ServeHTTP(w, r)
 	}

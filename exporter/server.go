@@ -104,7 +104,7 @@ func removeUnusedSocket(path string) {
 func remedy(endpoint string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("create the folder %s, or set another endpoint", filepath.Dir(endpoint))
+		return fmt.Sprintf("create the directory %s, or set another endpoint", filepath.Dir(endpoint))
 	case errors.Is(err, fs.ErrPermission):
 		return "give the collector's user permission to listen there, or set another endpoint"
 	default:

@@ -104,7 +104,7 @@ func (l *leadership) err() error {
 	if l.failure == nil {
 		return nil
 	}
-	hint := "no replica reads the cluster until one has the Lease"
+	hint := "no replica reads the cluster until one holds the Lease"
 	if apierrors.IsForbidden(l.failure) {
 		hint = "grant get, create and update on leases.coordination.k8s.io in its namespace; " + hint
 	}

@@ -213,5 +213,5 @@ func (k *keeper) deliverLast(ctx context.Context, output *logsOutput) error {
 // drop counts events that the consumer refused for good.
 func (k *keeper) drop(ctx context.Context, records int, err error) {
 	k.countDropped(ctx, records)
-	k.logger.Warn("Events dropped: the logs pipeline refused them for good", zap.Int("events", records), zap.Error(err))
+	k.logger.Warn("Events dropped: the logs pipeline refused them permanently", zap.Int("events", records), zap.Error(err))
 }

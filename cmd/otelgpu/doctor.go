@@ -40,20 +40,20 @@ func runDoctor(ctx context.Context, args []string, out *os.File) error {
 		options doctor.Options
 	)
 	flags := newFlags("otelgpu doctor")
-	flags.Var(&config, "config", "the collector's configuration `FILE`, or env:NAME or yaml:TEXT, as for the collector; several are merged. "+
-		"Without it: what runs by default")
-	flags.StringVar(&output, "output", "text", "`FORM` of the output: text or json")
-	flags.BoolVar(&options.Compare, "compare", false, "compare the receiver's values with those of nvidia-smi, amd-smi or rocm-smi, and mark differences")
-	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz; - writes it to the standard output in place of the report")
-	flags.StringVar(&options.Tool, "tool", "", "the `PATH` of the tool to compare with; it must end with the tool's name. Without it: the usual places, then PATH")
-	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "the longest time for all reads together")
+	flags.Var(&config, "config", "the collector's configuration `FILE`, or env:NAME or yaml:TEXT, as for the collector; several are merged "+
+		"(default: the sources that run by default)")
+	flags.StringVar(&output, "output", "text", "output `FORMAT`: text or json")
+	flags.BoolVar(&options.Compare, "compare", false, "compare the receiver's values with the values of nvidia-smi, amd-smi or rocm-smi, and mark differences")
+	flags.StringVar(&bundle, "bundle", "", "also write what an issue report needs, without secrets, to this new `FILE`, a .tar.gz; - writes it to standard output instead of the report")
+	flags.StringVar(&options.Tool, "tool", "", "`PATH` of the tool to compare with; it must end with the tool's name (default: the usual places, then PATH)")
+	flags.DurationVar(&timeout, "timeout", 2*time.Minute, "time limit for all reads together")
 	words, err := parse(flags, args, doctorExplanation, out)
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(words) > 0:
-		return usageErrorf("doctor %s: it takes only flags; -h lists them", strings.Join(words, " "))
+		return usageErrorf("doctor %s: only flags are accepted; -h lists them", strings.Join(words, " "))
 	case !slices.Contains(doctor.Outputs, output):
 		return usageErrorf("--output %s; give one of %s", output, strings.Join(doctor.Outputs, ", "))
 	case options.Tool != "" && !options.Compare:

@@ -20,12 +20,15 @@ const defaultLimit = 100
 // filters are the parameters of the API that otelgpu get passes on.
 func filters() map[string]string {
 	return map[string]string{
-		"cluster":   "only of this `CLUSTER`; - stands for nodes outside clusters",
-		"node":      "only of this `NODE`",
-		"namespace": "only of this `NAMESPACE`",
-		"pod":       "only of this `POD`",
-		"gpu":       "only of this `GPU`, by its ID, PCI address or, with a node, its index",
+		"cluster":   "only this `CLUSTER`; - stands for nodes outside clusters",
+		"node":      "only this `NODE`",
+		"namespace": "only this `NAMESPACE`",
+		"pod":       "only this `POD`",
+		"gpu":       "only this `GPU`, by its ID, PCI address or, with a node, its index",
 		"by":        "the summary's groups: cluster, node, namespace, workload or model",
+		"severity":  "only problems or events of this `SEVERITY` or a higher one",
+		"kind":      "only problems of this `KIND`",
+		"state":     "problems: present or ended; nodes: live or stale",
 		"sort":      "sort by this `FIELD` of the API; -FIELD sorts in descending order",
 	}
 }
@@ -39,10 +42,10 @@ func runGet(ctx context.Context, args []string, out *os.File, errs io.Writer) er
 	flags := newFlags("otelgpu get RESOURCE")
 	server.registerServer(flags)
 	server.register(flags)
-	flags.StringVar(&o.Output, "o", "table", "`FORM` of the output: table, json (the API's items) or csv (the API's)")
+	flags.StringVar(&o.Output, "o", "table", "output `FORMAT`: table, json (the API's items) or csv (the API's)")
 	flags.IntVar(&o.Limit, "limit", defaultLimit, "print at most this many `ENTRIES`")
 	flags.BoolVar(&all, "all", false, "print all entries")
-	flags.DurationVar(&o.Wait, "wait", 0, "wait for this long until the server answers and has an entry")
+	flags.DurationVar(&o.Wait, "wait", 0, "wait up to this long for the server to answer with an entry")
 	values := map[string]*string{}
 	for name, help := range filters() {
 		values[name] = flags.String(name, "", help)

@@ -185,7 +185,7 @@ func TestRunWithoutGPU(t *testing.T) {
 	require.Eventually(t, func() bool { return answers.Load() > said+8 }, patience, 10*time.Millisecond, "it asks again")
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
-	assert.Equal(t, "No GPU found on this machine; looking again. Ctrl-C ends.\n  library: no usable libnvidia-ml.so.1; install the NVIDIA driver\n", out.String(), "once")
+	assert.Equal(t, "No GPU found on this machine; trying again. Press Ctrl-C to quit.\n  library: no usable libnvidia-ml.so.1; install the NVIDIA driver\n", out.String(), "once")
 	requireEnded(t, collector.pid(t))
 }
 

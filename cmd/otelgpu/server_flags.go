@@ -37,8 +37,8 @@ func (f *serverFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` with a bearer token (or $"+envToken+")")
 	flags.StringVar(&f.user, "user", "", "`NAME` for basic authentication (or $"+envUser+")")
 	flags.StringVar(&f.passwordFile, "password-file", "", "`FILE` with the user's password (or $"+envPassword+")")
-	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` with the certificates of the authorities that may sign the server's, in PEM form")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "the longest time for one answer")
+	flags.StringVar(&f.caFile, "ca-file", "", "`FILE` with the certificates of the authorities that are trusted to sign the server's, in PEM format")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for one answer")
 }
 
 // client returns the client that the flags and the environment describe.
@@ -62,6 +62,9 @@ func (f *serverFlags) client() (*client.Client, error) {
 	}
 	return c, nil
 }
+
+// isDefault reports whether neither a flag nor the environment names the server.
+func (f *serverFlags) isDefault() bool { return f.server == "" && os.Getenv(envServer) == "" }
 
 // authorize returns nil if there are no credentials. Flags come before the environment.
 func (f *serverFlags) authorize() (client.Authorize, error) {

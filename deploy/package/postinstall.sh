@@ -1,5 +1,5 @@
 #!/bin/sh
-# Nothing is started by an installation: where telemetry goes is to be said first. An upgrade restarts what runs.
+# An installation starts nothing: first set where telemetry goes. An upgrade restarts what runs.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload

@@ -1,5 +1,5 @@
 #!/bin/sh
-# $1 is "remove" for dpkg and 0 for rpm when the package goes; an upgrade passes something else.
+# $1 is "remove" for dpkg and 0 for rpm when the package is removed; an upgrade passes something else.
 set -e
 case "$1" in
 remove | 0)

@@ -98,7 +98,7 @@ func check(path string) (damage error) {
 	defer func() { _ = db.Close() }()
 	return db.View(func(tx *bbolt.Tx) error {
 		if used := tx.Size(); info.Size() < used {
-			return fmt.Errorf("it has %d of %d bytes", info.Size(), used)
+			return fmt.Errorf("it contains %d of %d bytes", info.Size(), used)
 		}
 		return tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			if err := checkBucket(bucket); err != nil {
@@ -108,7 +108,7 @@ func check(path string) (damage error) {
 			stats := bucket.Stats()
 			pages := stats.BranchPageN + stats.BranchOverflowN + stats.LeafPageN + stats.LeafOverflowN
 			if size := int64(pages) * int64(tx.DB().Info().PageSize); size > info.Size() {
-				return fmt.Errorf("its pages have %d bytes, and it has %d", size, info.Size())
+				return fmt.Errorf("its pages need %d bytes, and it contains %d", size, info.Size())
 			}
 			return nil
 		})

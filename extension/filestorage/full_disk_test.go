@@ -125,5 +125,6 @@ func TestQueueOnAFullDisk(t *testing.T) {
 	<-last // one consumer sends in order
 	require.NoError(t, e.Shutdown(t.Context()))
 	delete(delivered, "last")
-	assert.Len(t, delivered, messages-1)
+	// The shutdown may have dispatched more messages than the first. All that were dispatched are lost.
+	assert.Less(t, len(delivered), messages)
 }

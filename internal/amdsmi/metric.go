@@ -44,7 +44,7 @@ func unreachable(r record) string {
 	if shares := readMetric(r, &d); len(shares) > 0 || !reflect.DeepEqual(d, gpu.Device{}) {
 		return ""
 	}
-	return "amd-smi metric prints no reading of it, but an error: " + message
+	return "amd-smi metric prints an error instead of values: " + message
 }
 
 // readMemory reads the memory, which amd-smi prints in whole MiB.

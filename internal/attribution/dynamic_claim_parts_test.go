@@ -71,7 +71,7 @@ func TestClaimInParts(t *testing.T) {
 			m.kubelet.Set(kubelettest.Pod(train.pod, whole(train), whole(helper)))
 			node := m.apply(nodeOf(device(0), device(1)), 10)
 			require.Len(t, node.Problems, 1)
-			require.ErrorContains(t, node.Problems[0].Err, "each container that has it counts as a holder of all its devices")
+			require.ErrorContains(t, node.Problems[0].Err, " each container that uses it counts as a holder of all its devices")
 			require.Len(t, node.Containers, 4)
 
 			m.stop()

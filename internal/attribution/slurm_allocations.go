@@ -66,7 +66,7 @@ func isNumber(name string) bool {
 // findHolders adds to the devices the jobs that hold them. known is whether the holders other than Slurm's jobs are known.
 func (r *slurmRead) findHolders(h *holders, known bool) {
 	if r.err != nil {
-		h.addProblem("Slurm", fmt.Errorf("attribution: the jobs that hold GPUs are not known: %w", r.err))
+		h.addProblem("Slurm", fmt.Errorf("attribution: the jobs that hold GPUs are unknown: %w", r.err))
 	}
 	if r.Jobs == nil {
 		clear(h.complete)

@@ -92,7 +92,7 @@ func (s *Store) readKeys(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		s.logger.Warn("Old entries were not removed from the storage", zap.Error(err), zap.String("effect", "they take space until the next start"))
+		s.logger.Warn("Old entries were not removed from the storage", zap.Error(err), zap.String("effect", "they use disk space until the next start"))
 	}
 	s.write(ctx, nil)
 }

@@ -99,7 +99,7 @@ func decodeNumbers(data []byte) (numbers, error) {
 	case err != nil && n.Version == 0:
 		return numbers{}, err
 	case n.Version != version:
-		return numbers{}, fmt.Errorf("it has version %d, and this collector reads %d", n.Version, version)
+		return numbers{}, fmt.Errorf("its version is %d, and this collector reads %d", n.Version, version)
 	case err != nil:
 		return numbers{}, err
 	case n.First > n.Next || n.Next-n.First > maxRecords:
@@ -117,7 +117,7 @@ func decode(data []byte) (plog.Logs, error) {
 	}
 	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(data)
 	if err == nil && logs.LogRecordCount() == 0 {
-		err = errors.New("it has no records")
+		err = errors.New("it contains no records")
 	}
 	return logs, err
 }

@@ -70,7 +70,7 @@ func decodeSnapshot(data []byte, now time.Time) (*snapshot, error) {
 	s := &snapshot{}
 	switch err := json.Unmarshal(data, s); {
 	case s.Version != 0 && s.Version != version:
-		return nil, fmt.Errorf("it has version %d, and this collector reads %d", s.Version, version)
+		return nil, fmt.Errorf("its version is %d, and this collector reads %d", s.Version, version)
 	case err != nil:
 		return nil, err
 	case s.Version == 0 || len(s.Known) == 0:

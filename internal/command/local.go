@@ -203,7 +203,7 @@ var shortages = [...]error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, sysca
 func startError(path string, err error) error {
 	for _, short := range shortages {
 		if errors.Is(err, short) {
-			return fmt.Errorf("%w: %s: start: %w; the collector may not open another file or start another process: raise the limit "+
+			return fmt.Errorf("%w: %s: start: %w; the collector is not allowed to open another file or start another process: raise the limit "+
 				"(LimitNOFILE= and TasksMax= of a systemd unit, the pids limit of a container), or find out what uses so many", ErrShortage, path, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/command/commandtest"
 )
 
-// A tool that cannot be started because the collector may not open another file or start another process is not missing, and its
+// A tool that cannot be started because the collector is not allowed to open another file or start another process is not missing, and its
 // GPUs are not lost.
 func TestShortageIsNoMissingTool(t *testing.T) {
 	path := filepath.Join(t.TempDir(), executable(NvidiaSMI))

@@ -33,8 +33,8 @@ var Remedies = [NumFaultTypes]Remedy{
 		"If the GPU is unreachable again, look at the kernel's log, check its seat, power and cooling, and have it replaced.", "GPUUnreachable",
 	},
 	{
-		FaultHung, "hung", "reset_gpu", "end what runs on the GPU and reset it",
-		"If the reset hangs too, restart the node. The kernel's log has the cause.", "GPUFailed",
+		FaultHung, "hung", "reset_gpu", "stop what runs on the GPU and reset it",
+		"If the reset hangs too, restart the node. The kernel's log shows the cause.", "GPUFailed",
 	},
 	{FaultResetRequired, "reset_required", "reset_gpu", "move its work away and reset the GPU", "If the reset fails, restart the node.", "GPUFailed"},
 	{
@@ -47,11 +47,11 @@ var Remedies = [NumFaultTypes]Remedy{
 		"GPUSRAMThresholdExceeded",
 	},
 	{FaultBadPageThreshold, "bad_page_threshold", "replace_gpu", "have the GPU replaced", "Drain it: too many pages of its memory are bad.", "GPUBadPagesAtLimit"},
-	{FaultDrain, "drain", "drain_and_reset", "let its work end, start no more, then reset the GPU", "", "GPUFault"},
+	{FaultDrain, "drain", "drain_and_reset", "let its work finish, start no new work, then reset the GPU", "", "GPUFault"},
 	{FaultRecovery, "recovery_requested", "follow_recovery_action", "do what the driver asks for", "The driver's documentation explains the action.", "GPUFault"},
 	{
 		FaultFabric, "fabric", "check_fabric", "check the fabric manager of the node and its NVLink switches",
-		"The fabric manager's log has the reason. If they have no problem, reset the GPU.", "GPUFabricUnhealthy",
+		"The fabric manager's log shows the reason. If they have no problem, reset the GPU.", "GPUFabricUnhealthy",
 	},
 	{
 		FaultInfoROM, "inforom_corrupted", "contact_support", "contact the vendor's support",
@@ -59,7 +59,7 @@ var Remedies = [NumFaultTypes]Remedy{
 	},
 	{
 		FaultRemapPending, "remap_pending", "reset_gpu", "reset the GPU when its work allows it",
-		"The reset takes a bad part of the GPU out of use. Until then, uncorrected errors may come back.", "GPURowRemapPending",
+		"The reset takes a bad part of the GPU out of use. Until then, uncorrected errors may occur again.", "GPURowRemapPending",
 	},
 }
 

@@ -33,7 +33,7 @@ func (c *Config) Validate() error {
 	switch c.Method {
 	case MethodAuto, MethodKmsg, MethodSyslog:
 	default:
-		return fmt.Errorf("method: %q is not known; allowed are %s", c.Method, strings.Join(methods, ", "))
+		return fmt.Errorf("method: %q is unknown; allowed are %s", c.Method, strings.Join(methods, ", "))
 	}
 	if !filepath.IsAbs(c.RootPath) {
 		return fmt.Errorf("root_path: %q is not an absolute path; give the directory in which the machine's dev is, / for this machine", c.RootPath)

@@ -132,8 +132,8 @@ func (c *Claims) read(ctx context.Context, claim Claim) ([]givenDevice, error) {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	}
-	hint := "until the claim can be read, each container that has it counts as a holder of all its devices, " +
-		"also of those with adminAccess and those of other containers"
+	hint := "until the claim can be read,  each container that uses it counts as a holder of all its devices, " +
+		"also of devices with adminAccess and devices of other containers"
 	if apierrors.IsForbidden(err) {
 		hint = "grant get on " + resource.String() + "; " + hint
 	}

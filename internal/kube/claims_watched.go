@@ -47,7 +47,7 @@ type WatchedClaims struct {
 func WatchClaims(clients *Clients, wants func(class string) bool, changed func(Claim)) *WatchedClaims {
 	c := &WatchedClaims{client: clients.Dynamic, wants: wants, changed: changed}
 	resource := schema.GroupResource{Group: resourceAPI, Resource: "resourceclaims"}
-	c.servedKind = newServed(clients, resource, "; pods that request GPUs by claims are unknown", c.informerOf)
+	c.servedKind = newServed(clients, resource, "; pods that request GPUs through claims are unknown", c.informerOf)
 	return c
 }
 

@@ -58,7 +58,7 @@ func (c *Config) validateAuth() error {
 	switch c.AuthType {
 	case "", AuthServiceAccount, AuthKubeConfig, AuthNone:
 	default:
-		errs = append(errs, fmt.Errorf("auth_type: %q is not known; allowed are %s, %s and %s",
+		errs = append(errs, fmt.Errorf("auth_type: %q is unknown; allowed are %s, %s and %s",
 			c.AuthType, AuthServiceAccount, AuthKubeConfig, AuthNone))
 	}
 	if c.Context != "" && c.AuthType != AuthKubeConfig {

@@ -102,7 +102,7 @@ func NotServed(ctx context.Context, clients *Clients, kinds []string) ([]string,
 		case errors.Is(err, errNotServed):
 			unserved = append(unserved, kind)
 		case err != nil:
-			return unserved, fmt.Errorf("kube: ask whether the API server serves %s: %w", kind, err)
+			return unserved, fmt.Errorf("kube: check whether the API server serves %s: %w", kind, err)
 		}
 	}
 	return unserved, nil

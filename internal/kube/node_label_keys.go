@@ -15,7 +15,7 @@ func CheckNodeLabels(keys []string) error {
 	for i, label := range keys {
 		key := strings.TrimSuffix(label, "*")
 		if label == "" || strings.ContainsAny(key, "* \t\n") {
-			errs = append(errs, fmt.Errorf("%d: %q is not the key of a label; only its end may be *", i, label))
+			errs = append(errs, fmt.Errorf("%d: %q is not the key of a label; * is allowed only at its end", i, label))
 		}
 	}
 	return errors.Join(errs...)

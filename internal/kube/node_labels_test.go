@@ -105,6 +105,6 @@ func TestSelectNodeLabels(t *testing.T) {
 	assert.Nil(t, SelectNodeLabels(nil, []string{"*"}))
 	assert.Equal(t, map[string]string{"k8s.node.label.a": "1", "k8s.node.label.b": ""}, SelectNodeLabels(map[string]string{"a": "1", "b": ""}, []string{"*"}))
 	require.NoError(t, CheckNodeLabels([]string{"a", "a/*", "*"}))
-	require.EqualError(t, CheckNodeLabels([]string{"a", "*b"}), `1: "*b" is not the key of a label; only its end may be *`)
+	require.EqualError(t, CheckNodeLabels([]string{"a", "*b"}), `1: "*b" is not the key of a label; * is allowed only at its end`)
 	require.Error(t, CheckNodeLabels([]string{""}))
 }

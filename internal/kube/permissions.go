@@ -70,7 +70,7 @@ func Review(ctx context.Context, client kubernetes.Interface, permissions []Perm
 			}},
 		}, metav1.CreateOptions{})
 		if err != nil {
-			return found, fmt.Errorf("kube: ask whether the account may %s: %w", permission, err)
+			return found, fmt.Errorf("kube: check whether the account is allowed to %s: %w", permission, err)
 		}
 		found = append(found, Access{Permission: permission, Allowed: review.Status.Allowed, Reason: review.Status.Reason})
 	}

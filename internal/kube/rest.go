@@ -94,7 +94,7 @@ func checkCAFile(path string) error {
 		return err
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s has no certificate in PEM form", path)
+		return fmt.Errorf("%s contains no certificate in PEM format", path)
 	}
 	return nil
 }

@@ -254,7 +254,7 @@ func TestFleetBadPods(t *testing.T) {
 	_, _, _, err := got.of("prod/broken")
 	require.ErrorContains(t, err, "container not found")
 	good, _, _, err := got.of("prod/missing")
-	require.ErrorContains(t, err, "choose the container that has it")
+	require.ErrorContains(t, err, "choose the container that contains it")
 	assert.Zero(t, good, "how many GPUs the node has was not read")
 }
 

@@ -63,7 +63,7 @@ type state struct {
 type instance struct{ tool, id string }
 
 var errNoPod = errors.New("no target selects a pod on it; if the driver is installed on the machine itself, " +
-	"add a target whose container has the tool")
+	"add a target whose container contains the tool")
 
 // candidate is a pod that a target selects.
 type candidate struct {
@@ -178,7 +178,7 @@ func (s *state) empty() []error {
 	for _, g := range order {
 		if !found[g] {
 			errs = append(errs, fmt.Errorf("no pod with %s in namespace %s, or no such namespace: no node is read by %s; "+
-				"install the GPU operator, or name the pods that have the tool under targets", strings.Join(selectors[g], " or "),
+				"install the GPU operator, or name the pods that contain the tool under targets", strings.Join(selectors[g], " or "),
 				g.namespace, g.tool))
 		}
 	}

@@ -173,7 +173,7 @@ func TestEmpty(t *testing.T) {
 	errs := s.empty()
 	require.Len(t, errs, 1)
 	assert.Equal(t, "no pod with app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver in namespace gpu-operator, "+
-		"or no such namespace: no node is read by nvidia_smi; install the GPU operator, or name the pods that have the tool under targets",
+		"or no such namespace: no node is read by nvidia_smi; install the GPU operator, or name the pods that contain the tool under targets",
 		errs[0].Error())
 	s.pods[1] = []*driverPod{{}}
 	assert.Empty(t, s.empty())

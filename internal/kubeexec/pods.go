@@ -84,7 +84,7 @@ func (p *driverPod) readable(name string) (*container, error) {
 		for _, c := range p.containers {
 			names = append(names, c.name)
 		}
-		return nil, fmt.Errorf("pod %s/%s has no container %s, it has %s: correct the container of the target",
+		return nil, fmt.Errorf("pod %s/%s has no container %s, only %s: correct the container of the target",
 			p.Namespace, p.Name, name, strings.Join(names, ", "))
 	case p.deleted:
 		return nil, fmt.Errorf("pod %s/%s is being deleted", p.Namespace, p.Name)

@@ -47,7 +47,7 @@ func newProcessLookup(r *exec.Runner, now func() time.Time) *processLookup {
 }
 
 var errPIDNamespace = errors.New("the pod does not share the machine's PID namespace (hostPID: true), so the process ids of " +
-	"the driver are not known in it; no process is attributed")
+	"the driver are unknown in it; no process is attributed")
 
 // Describe implements pipeline.Describer.
 func (l *processLookup) Describe(ctx context.Context, node *gpu.Node) {

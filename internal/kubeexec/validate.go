@@ -56,7 +56,7 @@ func (c *Config) validateLeaderElection() error {
 	}
 	var errs []error
 	if len(e.LeaseName) > maxLeaseName || len(utilvalidation.IsDNS1123Label(e.LeaseName)) > 0 {
-		errs = append(errs, fmt.Errorf("lease_name: %q must have only lower-case letters, digits and -, and at most %d of them", e.LeaseName, maxLeaseName))
+		errs = append(errs, fmt.Errorf("lease_name: %q must contain only lower-case letters, digits and -, and at most %d of them", e.LeaseName, maxLeaseName))
 	}
 	if e.LeaseNamespace != "" {
 		if problems := validation.ValidateNamespaceName(e.LeaseNamespace, false); len(problems) > 0 {
@@ -111,7 +111,7 @@ func (t TargetConfig) validate() error {
 		errs = append(errs, fmt.Errorf("namespace: %q is not the name of a namespace: %s", t.Namespace, problems[0]))
 	}
 	if _, known := tools[t.Tool]; !known {
-		errs = append(errs, fmt.Errorf("tool: %q is not known; allowed are %s, %s and %s", t.Tool, ToolNvidiaSMI, ToolROCmSMI, ToolAMDSMI))
+		errs = append(errs, fmt.Errorf("tool: %q is unknown; allowed are %s, %s and %s", t.Tool, ToolNvidiaSMI, ToolROCmSMI, ToolAMDSMI))
 	}
 	switch {
 	case t.Container == "":
@@ -121,7 +121,7 @@ func (t TargetConfig) validate() error {
 	}
 	switch {
 	case t.Tool == ToolNvidiaSMI && t.Query != nvidiasmi.QueryFast && t.Query != nvidiasmi.QueryFull:
-		errs = append(errs, fmt.Errorf("query: %q is not known; allowed are %s and %s", t.Query, nvidiasmi.QueryFast, nvidiasmi.QueryFull))
+		errs = append(errs, fmt.Errorf("query: %q is unknown; allowed are %s and %s", t.Query, nvidiasmi.QueryFast, nvidiasmi.QueryFull))
 	case t.Tool != ToolNvidiaSMI && t.Query != "":
 		errs = append(errs, fmt.Errorf("query: is only allowed with tool: %s", ToolNvidiaSMI))
 	}

@@ -1656,7 +1656,7 @@ type metricContainerGpuAllocated struct {
 // init fills container.gpu.allocated metric with initial data.
 func (m *metricContainerGpuAllocated) init() {
 	m.data.SetName("container.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is not known. (extension)")
+	m.data.SetDescription("1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is unknown. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -1997,7 +1997,7 @@ type metricContainerGpuPower struct {
 // init fills container.gpu.power metric with initial data.
 func (m *metricContainerGpuPower) init() {
 	m.data.SetName("container.gpu.power")
-	m.data.SetDescription("Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. A container that has the device alone gets all of the power. (extension)")
+	m.data.SetDescription("Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. The only holder of a device gets all of the power. (extension)")
 	m.data.SetUnit("W")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2107,7 +2107,7 @@ type metricContainerGpuUtilization struct {
 // init fills container.gpu.utilization metric with initial data.
 func (m *metricContainerGpuUtilization) init() {
 	m.data.SetName("container.gpu.utilization")
-	m.data.SetDescription("Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization has the other tasks. (extension)")
+	m.data.SetDescription("Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization reports the other tasks. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2507,7 +2507,7 @@ type metricHwGpuBoardInfo struct {
 // init fills hw.gpu.board.info metric with initial data.
 func (m *metricHwGpuBoardInfo) init() {
 	m.data.SetName("hw.gpu.board.info")
-	m.data.SetDescription("Always 1. The attributes are what few queries need of a GPU, such as those of its board, chip and links. hw.gpu.info has the others. Absent if none of the attributes is known. (extension)")
+	m.data.SetDescription("Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info has the other attributes. Absent if all of the attributes are unknown. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3021,7 +3021,7 @@ type metricHwGpuFabricCondition struct {
 // init fills hw.gpu.fabric.condition metric with initial data.
 func (m *metricHwGpuFabricCondition) init() {
 	m.data.SetName("hw.gpu.fabric.condition")
-	m.data.SetDescription("1 while the condition is present, 0 afterwards for as long as the GPU is there. A healthy GPU has none. (extension)")
+	m.data.SetDescription("1 while the condition is present, 0 afterwards for as long as the GPU is there. Absent for a healthy GPU. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4064,7 +4064,7 @@ type metricHwGpuIo struct {
 // init fills hw.gpu.io metric with initial data.
 func (m *metricHwGpuIo) init() {
 	m.data.SetName("hw.gpu.io")
-	m.data.SetDescription("Bytes sent and received over the PCIe link. NVML: read where the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.")
+	m.data.SetDescription("Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -5261,7 +5261,7 @@ type metricHwGpuPcieErrors struct {
 // init fills hw.gpu.pcie.errors metric with initial data.
 func (m *metricHwGpuPcieErrors) init() {
 	m.data.SetName("hw.gpu.pcie.errors")
-	m.data.SetDescription("Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts none if the firmware handles them. (extension)")
+	m.data.SetDescription("Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts no errors if the firmware handles them. (extension)")
 	m.data.SetUnit("{error}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -6391,7 +6391,7 @@ type metricHwGpuTemperatureMargin struct {
 // init fills hw.gpu.temperature.margin metric with initial data.
 func (m *metricHwGpuTemperatureMargin) init() {
 	m.data.SetName("hw.gpu.temperature.margin")
-	m.data.SetDescription("Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)")
+	m.data.SetDescription("Degrees left until the limit, as the driver says it (NVIDIA T.Limit less its value at the limit). Never computed from a temperature. (extension)")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -7814,7 +7814,7 @@ type metricProcessGpuUtilization struct {
 // init fills process.gpu.utilization metric with initial data.
 func (m *metricProcessGpuUtilization) init() {
 	m.data.SetName("process.gpu.utilization")
-	m.data.SetDescription("Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization has the other tasks. (extension)")
+	m.data.SetDescription("Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization reports the other tasks. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)

@@ -470,7 +470,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is not known. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to the container or Slurm job, whatever the number of replicas. 0 if the container, job or systemd unit only uses the device. Absent if the allocation is unknown. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -762,7 +762,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.power"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. A container that has the device alone gets all of the power. (extension)", mi.Description())
+					assert.Equal(t, "Power of the device, multiplied by the fraction of time during which the container used it. Holders share the idle time in equal parts. The only holder of a device gets all of the power. (extension)", mi.Description())
 					assert.Equal(t, "W", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -852,7 +852,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["container.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization has the other tasks. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the container used the device. hw.gpu.task is general; container.gpu.media.utilization reports the other tasks. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1087,7 +1087,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.board.info"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Always 1. The attributes are what few queries need of a GPU, such as those of its board, chip and links. hw.gpu.info has the others. Absent if none of the attributes is known. (extension)", mi.Description())
+					assert.Equal(t, "Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info has the other attributes. Absent if all of the attributes are unknown. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1392,7 +1392,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.fabric.condition"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while the condition is present, 0 afterwards for as long as the GPU is there. A healthy GPU has none. (extension)", mi.Description())
+					assert.Equal(t, "1 while the condition is present, 0 afterwards for as long as the GPU is there. Absent for a healthy GPU. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2025,7 +2025,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Bytes sent and received over the PCIe link. NVML: read where the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.", mi.Description())
+					assert.Equal(t, "Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2650,7 +2650,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.pcie.errors"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts none if the firmware handles them. (extension)", mi.Description())
+					assert.Equal(t, "Number of PCI Express errors (AER) that the kernel has counted since the device was found. The kernel counts no errors if the firmware handles them. (extension)", mi.Description())
 					assert.Equal(t, "{error}", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3244,7 +3244,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.temperature.margin"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)", mi.Description())
+					assert.Equal(t, "Degrees left until the limit, as the driver says it (NVIDIA T.Limit less its value at the limit). Never computed from a temperature. (extension)", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -3928,7 +3928,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.utilization"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization has the other tasks. (extension)", mi.Description())
+					assert.Equal(t, "Fraction of time during which the process used the device, since the last read. hw.gpu.task is general; process.gpu.media.utilization reports the other tasks. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

@@ -212,7 +212,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GpuEventsDropped, err = builder.meter.Int64Counter(
 		"otelcol_gpu_events_dropped",
-		metric.WithDescription("Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, dropped log records count too, by receiver only. They are dropped when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them for good. [Development]"),
+		metric.WithDescription("Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, dropped log records count too, by receiver only. They are dropped when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them permanently. [Development]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualGpuEventsDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_events_dropped",
-		Description: "Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, dropped log records count too, by receiver only. They are dropped when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them for good. [Development]",
+		Description: "Number of dropped events, by receiver and scraper; for kubernetes_exec also by k8s.cluster.name. The oldest events are dropped when more than 1,024 of a source or a remote node wait for the logs pipeline. XIDs are dropped when a source has no room for them between two reads. With storage, dropped log records count too, by receiver only. They are dropped when more than 10,000 of them or 16 MiB wait for the logs pipeline, or when the pipeline refuses them permanently. [Development]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -21,10 +21,10 @@ func adviceFor(system string) *advice {
 		const log = "see the System log in the Event Viewer (source nvlddmkm)"
 		return &advice{
 			seeLog:     log,
-			driver:     "install the NVIDIA driver, wait for the end of its upgrade, or enable the GPU in the Device Manager; or remove this scraper where there is no GPU",
+			driver:     "install the NVIDIA driver, wait for the end of its upgrade, or enable the GPU in the Device Manager; or remove this scraper if there is no GPU",
 			library:    "install the NVIDIA driver again: nvml.dll is missing",
 			permission: "run it as an administrator",
-			noGPU:      "no GPU has the NVIDIA driver, or all of them are lost: see the Device Manager; " + log,
+			noGPU:      "no GPU is bound to the NVIDIA driver, or all of them are lost: see the Device Manager; " + log,
 			initialise: log,
 			refused:    "run it as an administrator",
 		}
@@ -32,7 +32,7 @@ func adviceFor(system string) *advice {
 	const log = "see the kernel log"
 	return &advice{
 		seeLog:     log,
-		driver:     "load the NVIDIA driver (modprobe nvidia), wait for the end of an upgrade of the driver, or remove this scraper where there is no GPU",
+		driver:     "load the NVIDIA driver (modprobe nvidia), wait for the end of an upgrade of the driver, or remove this scraper if there is no GPU",
 		library:    "install the driver's library libnvidia-ml.so.1 where the tool runs, or mount it into the container",
 		permission: "give the user that runs it access to /dev/nvidiactl and /dev/nvidia*",
 		noGPU:      "no GPU is bound to the NVIDIA driver, or all of them are lost: see lspci and the kernel log",

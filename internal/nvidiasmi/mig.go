@@ -37,7 +37,7 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 	}
 	if listed := len(list.mig[parent.ID]); listed > len(g.MIGDevices) {
 		out.problem(gpu.ProblemQuantity, parent.ID, "MIG devices", fmt.Errorf("nvidia-smi -q -x: %d of the %d MIG devices of %s that nvidia-smi -L lists are missing, "+
-			"and so are their processes; the tool omits a MIG device where it cannot read one of its values (ECC errors where ECC is off): use the nvml scraper",
+			"and so are their processes; the tool omits a MIG device if it cannot read one of its values (ECC errors if ECC is off): use the nvml scraper",
 			listed-len(g.MIGDevices), listed, parent.ID))
 	}
 	for i := range g.MIGDevices {

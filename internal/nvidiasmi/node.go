@@ -65,7 +65,7 @@ func addSilent(g *parse.GPU, k *knownGPU) {
 		return
 	}
 	g.Unreadable, g.Device.Memory = true, gpu.Memory{} // some versions print that 0 MiB are used
-	g.Device.AddFault(gpu.FaultUnreachable, "nvidia-smi prints N/A for every reading of it, as for a GPU that has fallen off the bus")
+	g.Device.AddFault(gpu.FaultUnreachable, "nvidia-smi prints N/A for all its values, as for a GPU that has fallen off the bus")
 }
 
 // addCorruptInfoROM adds the fault of the GPUs at the addresses of the tool's warnings, and a problem if no GPU that was read is there.

@@ -141,7 +141,7 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			p := problem(t, n, "performance state")
 			assert.Equal(t, gpuAt(t, n, 1).ID, p.Device)
 			require.EqualError(t, p.Err, "nvml: "+p.Device+": read performance state (nvmlDeviceGetPerformanceState): not permitted; "+
-				"run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; "+
+				"run the collector as a user that can open the /dev/nvidia* files, or as root if the driver restricts them; "+
 				"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN")
 			assert.False(t, gpuAt(t, n, 1).PerformanceState.Known())
 			assert.True(t, gpuAt(t, n, 0).PerformanceState.Known())

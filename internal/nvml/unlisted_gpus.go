@@ -44,7 +44,7 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 		}
 		identity := info.identity()
 		identity.Info.DriverVersion = m.driver.version()
-		fault, message := gpu.FaultUnreachable, "the driver has the GPU, but NVML does not show it"
+		fault, message := gpu.FaultUnreachable, "the kernel driver lists the GPU, but NVML does not show it"
 		switch {
 		case mismatch:
 			fault, message = gpu.FaultDriverMismatch, library.VersionMismatch.Error()

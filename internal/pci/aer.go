@@ -140,7 +140,7 @@ func readErrors(path, sum string) (int64, error) {
 	}
 	n, ok := parseErrors(text, sum)
 	if !ok {
-		return 0, fmt.Errorf("pci: %s: it has no line %s with a number", path, sum)
+		return 0, fmt.Errorf("pci: %s: it contains no line %s with a number", path, sum)
 	}
 	return n, nil
 }

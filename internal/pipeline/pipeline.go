@@ -163,8 +163,8 @@ func (p *Pipeline) eventsDropped(events int) {
 func (p *Pipeline) sourceDropped(events int) {
 	p.logSourceDropped.Do(func() {
 		p.options.Logger.Warn("Events of the driver dropped"+p.options.Where, zap.Int("events", events),
-			zap.String("reason", "more events of different GPUs and codes came between two reads than the source keeps"),
-			zap.String("remedy", "look at the kernel's log, which has all of them; otelcol_gpu_events_dropped counts the dropped events"))
+			zap.String("reason", "more events of different GPUs and codes arrived between two reads than the source keeps"),
+			zap.String("remedy", "look at the kernel's log, which contains all of them; otelcol_gpu_events_dropped counts the dropped events"))
 	})
 	if p.options.EventsDropped != nil {
 		p.options.EventsDropped(events)

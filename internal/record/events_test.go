@@ -81,7 +81,7 @@ func podEvents() []gpu.Event {
 		{UID: "u8", Type: gpu.EventPodFinished, Time: at(8), Message: "team/train-0 has failed: container main ended with exit code 1: Error", Pod: of(gpu.PodChange{
 			Phase: "Failed", PreviousPhase: "Running", Reason: "Error", Container: &gpu.ContainerChange{Name: "main", Reason: "Error", ExitCode: gpu.Some[int64](1)},
 		})},
-		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "team/train-0 is gone; the time of its deletion is not known", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
+		{UID: "u9", Type: gpu.EventPodDeleted, Time: at(9), Message: "team/train-0 is gone; the time of its deletion is unknown", Pod: of(gpu.PodChange{Phase: "Running", LastSeen: at(8)})},
 		{UID: "u10", Type: gpu.EventPodSnapshot, Time: at(10), Message: `{"metadata":{"namespace":"team","name":"train-0","uid":"p1"},"spec":{"nodeName":"node-a"},"status":{"phase":"Running"}}`, Pod: of(gpu.PodChange{Phase: "Running"})},
 	}
 }

@@ -31,7 +31,7 @@ func TestStatusText(t *testing.T) {
 		},
 		"the most urgent fault": {
 			gpu.Event{DeviceID: "GPU-1", State: gpu.StateFailed, Faults: []gpu.FaultType{gpu.FaultRemapPending, gpu.FaultHung}, Message: "rows; hung"},
-			"GPU-1 has failed: rows; hung; end what runs on the GPU and reset it", "reset_gpu",
+			"GPU-1 has failed: rows; hung; stop what runs on the GPU and reset it", "reset_gpu",
 		},
 		"the driver requests an action": {
 			gpu.Event{

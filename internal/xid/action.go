@@ -43,7 +43,7 @@ var requests = []struct {
 	{"Drain and Reset", drainAndReset},
 }
 
-var drainAndReset = Action{"drain_and_reset", "let its work end, then reset the GPU"}
+var drainAndReset = Action{"drain_and_reset", "let its work finish, then reset the GPU"}
 
 // actionOf returns the action of a code and NVIDIA's resolution bucket.
 func actionOf(code int64, bucket string) Action {

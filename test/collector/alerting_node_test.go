@@ -26,7 +26,7 @@ var durations = regexp.MustCompile(`(?m)^( +for:) .+$`)
 // shortDurations lets alerts wait for a second before they fire. Nothing else of the rules changes.
 func shortDurations(rules []byte) []byte { return durations.ReplaceAll(rules, []byte("$1 1s")) }
 
-// alertingNode is a simulated node with a name and GPUs of its own. Its collector has config/agent.yaml, and sends to Prometheus by OTLP.
+// alertingNode is a simulated node with a name and GPUs of its own. Its collector has config/agent.yaml, and sends to Prometheus over OTLP.
 type alertingNode struct {
 	*node
 	name, library string

@@ -24,7 +24,7 @@ var nodeAlerts = map[string]struct {
 	alerts []string
 	play   func(n *alertingNode, alerts []string)
 
-	noOwnMetrics bool // of the collector, by OTLP
+	noOwnMetrics bool // of the collector, over OTLP
 }{
 	"driver-replaced": {alerts: []string{"GPUUnreachable nvidia0", "GPUUnreachable nvidia1"}, play: func(n *alertingNode, alerts []string) {
 		n.install()
@@ -58,7 +58,7 @@ var nodeAlerts = map[string]struct {
 	"hot": {alerts: []string{"GPUHot nvidia0"}, play: func(n *alertingNode, alerts []string) {
 		n.install()
 		n.start(2)
-		n.set("[gpu 0]\ntlimit.margin = 3")
+		n.set("[gpu 0]\ntlimit.margin = 2")
 		n.fires(alerts...)
 		n.set("")
 		n.fires()
@@ -127,7 +127,7 @@ var slowAlerts = map[string]string{
 	"GPUNodeReadOld":             "fires five minutes after the last good read",
 }
 
-// TestNodeAlerts: the alerts on nodes and sources fire on live data by OTLP, with the shipped rules, and resolve.
+// TestNodeAlerts: the alerts on nodes and sources fire on live data over OTLP, with the shipped rules, and resolve.
 func TestNodeAlerts(t *testing.T) {
 	t.Parallel()
 	prometheus := shippedOTLP(t, shortDurations)

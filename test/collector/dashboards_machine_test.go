@@ -8,20 +8,27 @@ package collector
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/test/amdgpusim"
 )
 
+// machineBoard is the dashboard of one machine without Kubernetes.
+const machineBoard = "gpureceiver-machine"
+
 // A machine outside of Kubernetes has neither cluster nor k8s_node_name: the dashboards choose and name it by host_name. Panels that
-// need an agent with a kubelet are empty there.
+// need an agent with a kubelet are empty there. Its own dashboard has no empty panel, whichever vendor made the GPUs.
 func TestDashboardsOfMachine(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")
 	host, err := os.Hostname()
 	require.NoError(t, err)
-	n := prepare(t, spec{scenario: "gpus = 2\n[gpu *]\npower = 100\nutil.gpu = 50"})
+	n := prepare(t, spec{scenario: "gpus = 2\n[gpu *]\npower = 100\nutil.gpu = 50\n[process train]\ngpu = 0\npid = self\nmemory = 1Gi"})
 	s := shipped{
 		configs: []string{"agent.yaml"}, scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", simulator(t).Full),
 		env: append(n.environment(), "K8S_NODE_NAME=", "K8S_CLUSTER_NAME="),
@@ -29,6 +36,7 @@ func TestDashboardsOfMachine(t *testing.T) {
 	n.page, n.process = s.start(t, n.dir, n.sink)
 	address := scrapingPrometheus(t, "", n.page)
 	becomes(t, address, `count(hw_power_watts)`, 2)
+	noEmptyPanel(t, address, host)
 
 	here, elsewhere := map[string]string{"node": host}, map[string]string{"node": host + "-2"}
 	expressions := map[string]string{}
@@ -44,7 +52,8 @@ func TestDashboardsOfMachine(t *testing.T) {
 		"gpureceiver-fleet: Nodes: E":      by(map[string]float64{fmt.Sprintf("node=%q", host): 200}),
 		"gpureceiver-node: Power: A":       one(200),
 		"gpureceiver-node: Utilization: A": one(0.5),
-		"gpureceiver-health: Well: A":      one(2),
+		"gpureceiver-machine: Power: A":    one(200),
+		"gpureceiver-health: Healthy: A":   one(2),
 		"gpureceiver-workloads: Held: A":   by(nil),
 	} {
 		require.Contains(t, expressions, where)
@@ -53,4 +62,28 @@ func TestDashboardsOfMachine(t *testing.T) {
 		}
 		assert.Empty(t, answered(t, address, selected(expressions[where], elsewhere)), where)
 	}
+
+	files := filepath.Join(t.TempDir(), "host")
+	_, err = amdgpusim.Write(files, amdgpusim.MI300XSPX())
+	require.NoError(t, err)
+	amd := shipped{
+		configs: []string{"amd.yaml"}, scrapers: fmt.Sprintf("scrapers: {amdgpu: {root_path: %q}}", files), env: []string{"K8S_NODE_NAME=", "K8S_CLUSTER_NAME="},
+	}
+	page, _ := amd.start(t, t.TempDir(), n.sink)
+	noEmptyPanel(t, scrapingPrometheus(t, "", page), host)
+}
+
+// noEmptyPanel waits until each panel of the machine's dashboard has data.
+func noEmptyPanel(t *testing.T, address, host string) {
+	t.Helper()
+	panels := 0
+	for _, panel := range everyQuery(t) {
+		if strings.HasPrefix(panel.where, machineBoard+":") {
+			panels++
+			someNumbers(t, panel.where, func() map[string]float64 {
+				return answered(t, address, selected(panel.expression, map[string]string{"node": host}))
+			})
+		}
+	}
+	assert.Greater(t, panels, 10)
 }

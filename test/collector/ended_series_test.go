@@ -137,7 +137,7 @@ func TestEndedSeriesInPrometheus(t *testing.T) {
 	}
 }
 
-// send sends a message by OTLP. When send returns, a collector has passed it to its exporters, and Prometheus has stored it.
+// send sends a message over OTLP. When send returns, a collector has passed it to its exporters, and Prometheus has stored it.
 func send(t *testing.T, url string, metrics pmetric.Metrics) {
 	t.Helper()
 	body, err := pmetricotlp.NewExportRequestFromMetrics(metrics).MarshalProto()

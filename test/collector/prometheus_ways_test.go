@@ -29,8 +29,8 @@ exporters: {prometheus: {metric_expiration: 1h}}
 service: {pipelines: {metrics: {exporters: [EXPORTERS]}}}
 `
 
-// A Prometheus has the same series with the same values by scrape, by OTLP and by remote write, with the shipped agent and the parts for each.
-// By OTLP the series have those resource attributes that the shipped configuration of Prometheus promotes, by the other ways all.
+// A Prometheus has the same series with the same values by scrape, over OTLP and by remote write, with the shipped agent and the parts for each.
+// Over OTLP the series have those resource attributes that the shipped configuration of Prometheus promotes, through the other ways all.
 func TestPrometheusWaysAgree(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")

@@ -14,7 +14,7 @@ fi
 "$promtool" check config ../../deploy/prometheus/prometheus-machine.yaml
 "$promtool" test rules ./*.test.yaml
 
-# Once more with the names by which the collectors' own metrics come by OTLP, and with an instance's id in place of its address.
+# Once more with the names by which the collectors' own metrics come over OTLP, and with an instance's id in place of its address.
 copies=$(mktemp -d)
 trap 'rm -rf "$copies"' EXIT
 for file in *.test.yaml; do

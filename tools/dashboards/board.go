@@ -4,6 +4,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
@@ -36,11 +39,33 @@ func (r row) numbersWidth() uint32 {
 	return 24 / min(max(numbers, 1), 6)
 }
 
+// heading is the title of the row and the data that its panels need, if not every collector sends them.
+func (r row) heading() string {
+	var needs []string
+	all := true
+	for _, p := range r.panels {
+		need, ok := rowNeeds[p.empty]
+		all = all && ok
+		if ok && !slices.Contains(needs, need) {
+			needs = append(needs, need)
+		}
+	}
+	switch {
+	case len(needs) == 0:
+		return r.title
+	case all && len(needs) == 1:
+		return r.title + " (needs " + needs[0] + ")"
+	default:
+		return r.title + " (some panels need: " + strings.Join(needs, "; ") + ")"
+	}
+}
+
 // variable is a choice at the top of a dashboard.
 type variable struct {
 	name, label, query string
 	regex              string // which part of the answer is the value; empty: all
 	single             bool   // one value at a time
+	firstOnly          bool   // the first value is chosen at the start, not all of them
 }
 
 // The variables that dashboards share. The name of a node is k8s_node_name, and the name of a machine outside of Kubernetes is host_name.
@@ -52,7 +77,7 @@ var (
 		regex: `/[{ ,]node="([^"]+)"/`,
 	}
 	modelVariable     = variable{name: "model", label: "Model", query: "label_values(hw_gpu_info{" + onNode + "}, hw_model)"}
-	gpuVariable       = variable{name: "gpu", label: "GPU", query: "label_values(hw_gpu_info{" + onNode + `, hw_model=~"$model"` + "}, hw_name)"}
+	gpuVariable       = variable{name: "gpu", label: "GPU", query: "label_values(hw_gpu_info{" + onNode + `, hw_model=~"$model"` + "}, hw_name)", firstOnly: true}
 	namespaceVariable = variable{name: "namespace", label: "Namespace", query: `label_values({__name__=~"container_gpu_memory_usage_bytes|k8s_container_gpu_request", k8s_cluster_name=~"$cluster"}, k8s_namespace_name)`}
 )
 
@@ -70,7 +95,7 @@ func (b board) build() (dashboard.Dashboard, error) {
 	id := uint32(0)
 	for _, r := range b.rows {
 		id++
-		builder.WithRow(dashboard.NewRowBuilder(r.title).Id(id))
+		builder.WithRow(dashboard.NewRowBuilder(r.heading()).Id(id))
 		for _, p := range r.panels {
 			id++
 			builder.WithPanel(p.build(id, r.numbersWidth()))
@@ -86,7 +111,10 @@ func (v variable) build() cog.Builder[dashboard.VariableModel] {
 		builder.Regex(v.regex)
 	}
 	if !v.single {
-		builder.Multi(true).IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
+		builder.Multi(true).IncludeAll(true).AllValue(".*")
+	}
+	if !v.single && !v.firstOnly {
+		builder.Current(dashboard.VariableOption{
 			Selected: new(true), Text: dashboard.StringOrArrayOfString{String: new("All")}, Value: dashboard.StringOrArrayOfString{String: new("$__all")},
 		})
 	}

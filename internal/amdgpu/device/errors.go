@@ -30,9 +30,9 @@ func unsupported(err error) bool {
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return "; let the collector's user read the file"
+		return "; allow the collector's user to read the file"
 	case errors.Is(err, fs.ErrPermission):
-		return "; the driver answers so while it resets the GPU; otherwise let the collector's user read the file"
+		return "; the driver returns this error while it resets the GPU; otherwise allow the collector's user to read the file"
 	case errors.Is(err, syscall.EBUSY):
 		return "; the GPU is busy with a reset or a change of its configuration"
 	case errors.Is(err, syscall.EINVAL):

@@ -193,7 +193,7 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 		d.AddFault(gpu.FaultUnreachable, "the kernel could not wake it up (runtime power management); see the kernel's log")
 	case r.failed == 0 && r.invalid == 0 && g.cfg.Want.Has(common) && g.cfg.Want.Has(gpu.GroupMemory) &&
 		!d.Memory.Usage.Known() && !d.Memory.SystemUsage.Known():
-		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but has no reading of it, not even of its memory")
+		d.AddFault(gpu.FaultUnreachable, "the driver lists it, but reports no values, not even for its memory")
 	case r.failed == 0 && (r.invalid == 0 || !g.answered && r.invalid < minInvalid):
 		// It does not have the wanted quantities.
 	case readPowerState(r) == suspended:
@@ -203,6 +203,6 @@ func (g *GPU) judge(r *reader, result *Result, power powerState, readProblems in
 	case r.denied > 0 && r.denied == r.failed: // which says nothing of the GPU
 		result.Denied = r.lastErr
 	default:
-		d.AddFault(gpu.FaultUnreachable, "none of its quantities can be read: "+r.lastErr.Error())
+		d.AddFault(gpu.FaultUnreachable, "none of its values can be read: "+r.lastErr.Error())
 	}
 }

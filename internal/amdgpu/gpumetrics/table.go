@@ -28,7 +28,7 @@ var (
 	// ErrFormat is reported for a table that does not have the form of its revision.
 	ErrFormat = errors.New("malformed table")
 	// ErrRevision is reported for a table of a revision that is not known here.
-	ErrRevision = errors.New("unknown revision; values that only this table has are absent")
+	ErrRevision = errors.New("unknown revision; values that only this table contains are absent")
 )
 
 // Revision is the version of a table: 1.x of discrete GPUs, 2.x and 3.x of APUs.

@@ -57,7 +57,7 @@ func (s *scanner) addCard(c Card, node string) {
 func (s *scanner) denied(path string, err error) {
 	s.note(err)
 	if errors.Is(err, fs.ErrPermission) {
-		s.cards.err = fmt.Errorf("amdgpu: %s: %w; let the collector's user read it", s.path(path), sysfs.Errno(err))
+		s.cards.err = fmt.Errorf("amdgpu: %s: %w; allow the collector's user to read it", s.path(path), sysfs.Errno(err))
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *card) unreachable() string {
 	if c.readings(&d); message == "" || !reflect.DeepEqual(d, gpu.Device{}) {
 		return ""
 	}
-	return "rocm-smi prints no reading of it, but an error: " + message
+	return "rocm-smi prints an error instead of values: " + message
 }
 
 func (c *card) readings(d *gpu.Device) {

@@ -79,7 +79,7 @@ func TestErrorsInsteadOfReadings(t *testing.T) {
 			assert.Empty(t, d.Faults, name)
 			continue
 		}
-		assert.Equal(t, []gpu.Fault{{Type: gpu.FaultUnreachable, Message: "rocm-smi prints no reading of it, but an error: " + tt.message}}, d.Faults)
+		assert.Equal(t, []gpu.Fault{{Type: gpu.FaultUnreachable, Message: "rocm-smi prints an error instead of values: " + tt.message}}, d.Faults)
 	}
 }
 

@@ -71,7 +71,7 @@ func CheckSize(document []byte) error {
 		}
 	}
 	if values > maxValues {
-		return fmt.Errorf("output has too many values: about %d, but no machine has more than %d", values, maxValues)
+		return fmt.Errorf("output contains too many values: about %d, but no machine has more than %d", values, maxValues)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func ObjectStart(out []byte) int {
 // NotJSON returns ErrNotJSON with the beginning of the output.
 func NotJSON(out []byte) error {
 	if len(bytes.TrimSpace(out)) == 0 {
-		return fmt.Errorf("%w: there is none", ErrNotJSON)
+		return fmt.Errorf("%w: it is empty", ErrNotJSON)
 	}
 	return fmt.Errorf("%w: it begins with %q", ErrNotJSON, Excerpt(out))
 }

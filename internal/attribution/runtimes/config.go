@@ -71,7 +71,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Docker == nil && c.Podman == nil && c.Containerd == nil {
-		errs = append(errs, errors.New("must have docker, podman or containerd"))
+		errs = append(errs, errors.New("must contain docker, podman or containerd"))
 	}
 	if slices.Contains(c.Labels, "") {
 		errs = append(errs, errors.New("labels: the key of a label must not be empty"))
@@ -82,7 +82,7 @@ func (c *Config) Validate() error {
 // Validate implements confmap.Validator.
 func (c *DockerConfig) Validate() error {
 	if c.Path == "" && c.Endpoint == "" {
-		return errors.New("must have path or endpoint")
+		return errors.New("must contain path or endpoint")
 	}
 	errs := []error{checkEndpoint(c.Endpoint)}
 	if c.Path != "" {
@@ -94,7 +94,7 @@ func (c *DockerConfig) Validate() error {
 // Validate implements confmap.Validator.
 func (c *PodmanConfig) Validate() error {
 	if len(c.Paths) == 0 && c.Endpoint == "" {
-		return errors.New("must have paths or endpoint")
+		return errors.New("must contain paths or endpoint")
 	}
 	errs := []error{checkEndpoint(c.Endpoint)}
 	for _, path := range c.Paths {

@@ -47,15 +47,15 @@ func TestConfig(t *testing.T) {
 
 func TestConfigRefused(t *testing.T) {
 	for in, want := range map[string]string{
-		"{}":                               "must have docker, podman or containerd",
-		"labels: [a]":                      "must have docker, podman or containerd",
+		"{}":                               "must contain docker, podman or containerd",
+		"labels: [a]":                      "must contain docker, podman or containerd",
 		"docker:\nlabels: ['']":            "labels: the key of a label must not be empty",
-		"docker: {path: ''}":               "docker: must have path or endpoint",
+		"docker: {path: ''}":               "docker: must contain path or endpoint",
 		"docker: {path: lib/docker}":       `path: "lib/docker" is not an absolute path`,
 		"docker: {endpoint: /d.sock}":      `endpoint: "/d.sock" is not a Unix socket`,
 		"docker: {endpoint: 'tcp://d:1'}":  `endpoint: "tcp://d:1" is not a Unix socket`,
 		"docker: {endpoint: 'unix://d'}":   `endpoint: "unix://d" is not a Unix socket`,
-		"podman: {paths: []}":              "podman: must have paths or endpoint",
+		"podman: {paths: []}":              "podman: must contain paths or endpoint",
 		"podman: {paths: [a]}":             `paths: "a" is not an absolute path`,
 		"podman: {paths: ['/[']}":          `paths: "/[" is not a pattern`,
 		"containerd: {path: ''}":           `path: "" is not an absolute path`,

@@ -86,7 +86,7 @@ func parseContainer(data []byte, id string) (*Description, error) {
 		return nil, errors.New("it is not the JSON of a container") // the error may quote a part of it
 	}
 	if container.ID != id {
-		return nil, fmt.Errorf("it describes another container, or none: %.80q", container.ID)
+		return nil, fmt.Errorf("it describes another container, or no container: %.80q", container.ID)
 	}
 	found := &Description{Name: strings.TrimPrefix(container.Name, "/"), Labels: container.Config.Labels}
 	found.setImage(container.Config.Image)

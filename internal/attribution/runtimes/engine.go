@@ -78,7 +78,7 @@ func (e *engine) ask(ctx context.Context, id string) (*Description, error) {
 		return nil, err
 	}
 	if len(data) > maxContainer {
-		return nil, fmt.Errorf("the answer has more than %d bytes", maxContainer)
+		return nil, fmt.Errorf("the answer is longer than %d bytes", maxContainer)
 	}
 	found, err := parseContainer(data, id)
 	if err != nil {

@@ -35,7 +35,7 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, most)
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, most)
 	}
 	return data, nil
 }

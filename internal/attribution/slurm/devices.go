@@ -65,7 +65,7 @@ func (a *Allocations) addUsers(dir string) error {
 			}
 			devices, all := parseDevices(content)
 			if all {
-				return fmt.Errorf("job %s of Slurm may use all devices: %w", job, ErrNoDevices)
+				return fmt.Errorf("job %s of Slurm is allowed to use all devices: %w", job, ErrNoDevices)
 			}
 			for _, device := range devices {
 				if len(a.Jobs[device]) < maxJobs {

@@ -23,7 +23,7 @@ const (
 )
 
 // errFormat is the error of a file that holds something else than job IDs.
-var errFormat = errors.New("it must have a job ID on each line")
+var errFormat = errors.New("it must contain a job ID on each line")
 
 // ReadMapping reads a mapping directory in the form that dcgm-exporter reads too (--hpc-job-mapping-dir): for each GPU that jobs hold, a
 // file whose name is the number of the GPU, with a job ID on each line. A file may also have the ID of a GPU or a MIG instance as its name,
@@ -80,7 +80,7 @@ func list(dir string) ([]string, error) {
 		return nil, err
 	}
 	if len(names) > maxFiles {
-		return nil, fmt.Errorf("%s has more than %d files", dir, maxFiles)
+		return nil, fmt.Errorf("%s contains more than %d files", dir, maxFiles)
 	}
 	return names, nil
 }
@@ -104,7 +104,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(content) > maxFile {
-		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+		return nil, fmt.Errorf("it is larger than %d bytes", maxFile)
 	}
 	return content, nil
 }

@@ -65,7 +65,7 @@ func Deleted(pod *Pod, lastSeen, now time.Time) []gpu.Event {
 	}
 	message := pod.names() + " was deleted"
 	if !lastSeen.IsZero() {
-		message = pod.names() + " is gone; the time of its deletion is not known"
+		message = pod.names() + " is gone; the time of its deletion is unknown"
 	}
 	c.add(gpu.EventPodDeleted, time.Time{}, message, gpu.PodChange{LastSeen: lastSeen})
 	return c.events

@@ -84,7 +84,7 @@ func TestPodsOutliveTheProcess(t *testing.T) {
 	tr.list(stays, changes)
 	require.Equal(t, []brief{
 		{gpu.EventPodScheduled, at(5), "ml/changes was scheduled to n1"},
-		{gpu.EventPodDeleted, at(30), "ml/goes is gone; the time of its deletion is not known"},
+		{gpu.EventPodDeleted, at(30), "ml/goes is gone; the time of its deletion is unknown"},
 	}, briefs(tr.events))
 	assert.Equal(t, at(20), tr.events[1].Pod.LastSeen.UTC())
 	uid := tr.events[1].UID
@@ -152,7 +152,7 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	tr.at(now.Add(restart))
 	tr.list()
 	tr.Tick()
-	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is not known"}}, utc(briefs(tr.events)))
+	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
 	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
 	assert.Equal(t, gpu.Some(19*time.Second), tr.events[0].Workload.Lasted, "at least")
 }
@@ -170,7 +170,7 @@ func TestWorkloadWithoutStoredPods(t *testing.T) {
 	tr.list()
 	tr.at(now.Add(restart))
 	tr.Tick()
-	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is not known"}}, utc(briefs(tr.events)))
+	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
 	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
 }
 

@@ -61,7 +61,7 @@ func TestVanishedPod(t *testing.T) {
 	tr.Gone(of(begun()), false)
 	require.Len(t, tr.events, 1)
 	assert.Equal(t, at(20), tr.events[0].Pod.LastSeen)
-	assert.Equal(t, []brief{{gpu.EventPodDeleted, now, "ml/train-0 is gone; the time of its deletion is not known"}}, tr.take())
+	assert.Equal(t, []brief{{gpu.EventPodDeleted, now, "ml/train-0 is gone; the time of its deletion is unknown"}}, tr.take())
 }
 
 // Who deletes a Deployment has its ReplicaSet deleted before its pods. Their ends still are the Deployment's, and no ReplicaSet starts.

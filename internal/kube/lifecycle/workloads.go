@@ -143,7 +143,7 @@ func (w *workload) start() gpu.Event {
 func (w *workload) end() gpu.Event {
 	end, description := w.changed, "has ended"
 	if !w.lastSeen.IsZero() {
-		end, description = w.lastSeen, "has ended; the time is not known"
+		end, description = w.lastSeen, "has ended; the time is unknown"
 	}
 	e := w.event(gpu.EventWorkloadEnded, w.changed, description)
 	e.Workload.Lasted, e.Workload.LastSeen = gpu.Some(max(0, end.Sub(w.started))), w.lastSeen

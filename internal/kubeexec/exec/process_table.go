@@ -92,7 +92,7 @@ func (r *Runner) ReadProcesses(ctx context.Context, boot bool, pids []int64) (*P
 	r.out.stdout.limit = maxTable
 	code, err := r.executor.Exec(ctx, r.container, processArgv(separator, boot, pids), r.out)
 	if missing(err) || err == nil && code == codeNotFound {
-		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: there is no sh in it; no process is attributed", r.container)
+		return nil, fmt.Errorf("kubernetes_exec: read the process table in %s: the container contains no sh; no process is attributed", r.container)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the process table: %w", err)

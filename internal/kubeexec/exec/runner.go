@@ -107,7 +107,7 @@ func (r *Runner) batch(ctx context.Context, commands []command.Command) ([]comma
 	segments, rest, splitErr := splitBatch(separator, r.out.stdout.data, r.out.stderr.data)
 	if splitErr != nil {
 		if err == nil && errors.Is(splitErr, errNoScript) && code != codeNotFound && code != codeNotExecutable {
-			splitErr = execFailed("kubernetes_exec: run a script in %s: exit code %d, and none of its output: %s", r.container, code,
+			splitErr = execFailed("kubernetes_exec: run a script in %s: exit code %d, and its output is missing: %s", r.container, code,
 				excerpt(string(r.out.stderr.data)))
 		}
 		if err != nil {
@@ -176,7 +176,7 @@ func ownCode(code int) int {
 func (r *Runner) ended(tool command.Tool, s segment, late bool) error {
 	switch code := s.code; {
 	case code == codeNotFound, code == codeNotExecutable:
-		return fmt.Errorf("kubernetes_exec: %w: %s in %s: %s; choose the container that has it", command.ErrNotFound, tool, r.container,
+		return fmt.Errorf("kubernetes_exec: %w: %s in %s: %s; choose the container that contains it", command.ErrNotFound, tool, r.container,
 			excerpt(string(s.stderr)))
 	case (code == codeTimedOut || code == codeKilled) && late:
 		r.hung = 0
@@ -240,7 +240,7 @@ func (r *Runner) one(ctx context.Context, c command.Command) (code int, late boo
 	}
 	code, err = r.executor.Exec(ctx, r.container, argv, r.out)
 	if missing(err) {
-		return 0, false, fmt.Errorf("%w: %w; choose the container that has %s", command.ErrNotFound, err, c.Tool)
+		return 0, false, fmt.Errorf("%w: %w; choose the container that contains %s", command.ErrNotFound, err, c.Tool)
 	}
 	return r.came(code, start, limit, err)
 }

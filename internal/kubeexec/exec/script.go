@@ -121,7 +121,7 @@ func plainWord(s string) bool {
 // Errors of splitBatch.
 var (
 	errNoScript  = errors.New("sh did not run the script")
-	errNoTimeout = errors.New("it has no timeout or no date program")
+	errNoTimeout = errors.New("the container contains no timeout or date program")
 )
 
 // segment is the output of one command of a batch.

@@ -52,7 +52,7 @@ type lock struct {
 
 var _ resourcelock.Interface = (*lock)(nil)
 
-var errPart = errors.New("this replica has its part of the shards")
+var errPart = errors.New("this replica already holds its share of the shards")
 
 func (l *lock) name() string {
 	o := &l.election.options
@@ -92,7 +92,7 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 // Update implements resourcelock.Interface. A record without a holder releases the Lease; before that the reads end.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if l.current == nil {
-		return errors.New("the Lease was not read yet")
+		return errors.New("the Lease has not been read yet")
 	}
 	lease := l.current.DeepCopy()
 	lease.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)

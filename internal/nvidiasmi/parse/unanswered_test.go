@@ -59,7 +59,7 @@ func TestEveryReadingFails(t *testing.T) {
 				}
 				require.Len(t, g.Device.Faults, 1)
 				assert.Equal(t, gpu.FaultUnreachable, g.Device.Faults[0].Type)
-				assert.Equal(t, "every reading of it fails: "+strings.Trim(word, "[]"), g.Device.Faults[0].Message)
+				assert.Equal(t, "none of its values can be read: "+strings.Trim(word, "[]"), g.Device.Faults[0].Message)
 				assert.Empty(t, g.Device.Power.Limit)
 			})
 		}

@@ -81,7 +81,7 @@ var recoveryActions = [...]struct {
 	{gpu.RecoveryDrainAndReset, gpu.FaultDrain, "the driver asks for the GPU to be drained and then reset"},
 	{gpu.RecoveryIMEXDomain, gpu.FaultDrain, "the driver asks for the IMEX domain to be recovered"},
 	// Since 615.
-	{gpu.RecoveryBusReset, gpu.FaultResetRequired, "the driver asks for a reset of the GPU by its bus"},
+	{gpu.RecoveryBusReset, gpu.FaultResetRequired, "the driver asks for a bus reset of the GPU"},
 	{gpu.RecoveryReboot, gpu.FaultResetRequired, "the driver asks for a reboot of the system"},
 }
 

@@ -71,11 +71,11 @@ var codeTexts = map[Code]string{
 	30:               "type of reset not supported",
 	Unknown:          "unknown error in the driver",
 	Panicked:         "the collector could not process the library's answer",
-	NoReading:        "the driver supports no reading of it, not even the size of its memory, as for a GPU that has fallen off the bus",
+	NoReading:        "the driver reports no values, not even the size of its memory, as for a GPU that has fallen off the bus",
 }
 
 var codeRemedies = map[Code]string{
-	NoPermission: "run the collector as a user that may open the /dev/nvidia* files, or as root where the driver restricts it; " +
+	NoPermission: "run the collector as a user that can open the /dev/nvidia* files, or as root if the driver restricts them; " +
 		"in a container with MIG enabled, set NVIDIA_MIG_MONITOR_DEVICES=all and add CAP_SYS_ADMIN",
 	DriverNotLoaded: "load the kernel module (nvidia-smi does); during an upgrade of the driver, wait until the upgrade or the driver container has loaded it",
 	GPUIsLost:       "reset the GPU or reboot the node",

@@ -15,7 +15,7 @@ func (h *Handler) infoRoutes() []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/gpu/info", ID: "getInfo", Tag: "sources", Summary: "Whether GPUs can be read",
 		Description: "How many GPUs and nodes there are, vendors and drivers, and each source on each node and of each cluster: readable, or why not. " +
-			"A cluster without GPUs is no error here.",
+			"A cluster without GPUs is not an error here.",
 		Parameters: []route.Parameter{clusterParameter(), nodeParameter()},
 		Answer:     view.Info{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

@@ -54,7 +54,7 @@ func processTable() *table[*view.Process] {
 func (h *Handler) processRoutes() []route.Route {
 	return []route.Route{listRoute(h, processTable(), route.Route{
 		Path: "/api/v1/gpu/processes", ID: "listProcesses", Tag: "processes", Summary: "Processes on GPUs",
-		Description: "Each process on each GPU that it uses, with its pod and workload where they are known.",
+		Description: "Each process on each GPU that it uses, with its pod and workload if they are known.",
 		Parameters: []route.Parameter{
 			clusterParameter(), nodeParameter(), namespaceParameter(), podParameter(), gpuParameter(),
 		},

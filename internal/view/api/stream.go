@@ -21,7 +21,7 @@ const (
 
 func (h *Handler) streamRoutes() []route.Route {
 	return []route.Route{{
-		Path: "/api/v1/gpu/stream", ID: "streamChanges", Tag: "page", Summary: "Changes as they come",
+		Path: "/api/v1/gpu/stream", ID: "streamChanges", Tag: "page", Summary: "Changes as they happen",
 		Description: "Server-sent events: \"event: change\" with {\"generation\": N} at once and after each change, at most one a second, " +
 			"and a comment every 15 s. After a change, request again what you show.",
 		MediaType: route.EventStream, Problems: []int{http.StatusServiceUnavailable},

@@ -17,7 +17,7 @@ func (h *Handler) tilesRoutes() []route.Route {
 		Description: "The GPUs that changed after a generation, in the short form that the page of a fleet needs.",
 		Parameters: []route.Parameter{{
 			Name: "since", Kind: route.Integer, Max: math.MaxUint64, Default: "0",
-			Description: "The generation of the tiles that are known already; 0: none.",
+			Description: "The generation of the tiles that are known already; 0 if there are no known tiles.",
 		}},
 		Answer: view.Tiles{}, EntityTag: true,
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

@@ -46,7 +46,7 @@ func readable(s *view.Snapshot, queryScope query.Scope, nodes []*view.Node) erro
 	if slices.ContainsFunc(nodes, func(n *view.Node) bool { return len(n.GPUs) > 0 }) {
 		return nil
 	}
-	detail := fmt.Sprintf("%d nodes, none of which has a GPU", len(nodes))
+	detail := fmt.Sprintf("%d nodes, all without a GPU", len(nodes))
 	if len(nodes) == 1 {
 		detail = query.ClusterName(nodes[0].Cluster) + "/" + nodes[0].Name + " has no GPU"
 	}

@@ -47,7 +47,7 @@ func (p *Parameter) check(value string) error {
 	case value == "":
 		return fmt.Errorf("it is empty; give a value, or leave %s out", p.Name)
 	case len(value) > maxValue:
-		return fmt.Errorf("it has %d bytes; give at most %d", len(value), maxValue)
+		return fmt.Errorf("it is %d bytes long; give at most %d", len(value), maxValue)
 	case !utf8.ValidString(value):
 		return errors.New("it is not UTF-8; escape its bytes")
 	}

@@ -67,7 +67,7 @@ func AsProblem(err error) *ProblemError {
 		p.Reasons = unreadable.Reasons
 		return p
 	}
-	return Problem(http.StatusInternalServerError, "The request failed", "the collector's log has the error", "Report it, with the lines of the log.")
+	return Problem(http.StatusInternalServerError, "The request failed", "the collector's log shows the error", "Report it, with the lines of the log.")
 }
 
 // WriteProblem answers a request with a problem.

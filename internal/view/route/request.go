@@ -41,7 +41,7 @@ func (r *Request) Moment(name string, now time.Time) time.Time {
 // newRequest returns the request with a route's parameters. Its error is a problem.
 func newRequest(r *http.Request, route *Route, forms bool) (*Request, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return nil, Problem(http.StatusRequestURITooLong, "The query is too long", fmt.Sprintf("it has %d bytes", len(r.URL.RawQuery)),
+		return nil, Problem(http.StatusRequestURITooLong, "The query is too long", fmt.Sprintf("it is %d bytes long", len(r.URL.RawQuery)),
 			fmt.Sprintf("Give at most %d bytes.", maxQuery))
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)

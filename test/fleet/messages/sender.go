@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Sender sends messages to a collector by OTLP over gRPC. It is safe for concurrent use.
+// Sender sends messages to a collector over OTLP/gRPC. It is safe for concurrent use.
 type Sender struct {
 	connection *grpc.ClientConn
 	client     pmetricotlp.GRPCClient

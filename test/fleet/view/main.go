@@ -4,7 +4,7 @@
 //go:build linux
 
 // Command view measures a gateway whose gpu_view exporter shows a fleet: the memory and the time that the exporter adds to the collector,
-// and how fast the API answers. It sends the messages of a thousand agents by OTLP to a built collector, once without gpu_view and once with
+// and how fast the API answers. It sends the messages of a thousand agents over OTLP to a built collector, once without gpu_view and once with
 // it, as many rounds as fill its history.
 package main
 

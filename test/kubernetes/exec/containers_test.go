@@ -27,7 +27,7 @@ func testContainers(t *testing.T, s *stage) {
 	t.Run("no tool", func(t *testing.T) {
 		t.Parallel()
 		b := s.start(t, shippedAccount, target("toolless"))
-		b.says(t, "nvidia-smi in container toolless of pod gpu-operator/special-", "tool not found", "choose the container that has it")
+		b.says(t, "nvidia-smi in container toolless of pod gpu-operator/special-", "tool not found", "choose the container that contains it")
 		b.silent(t)
 	})
 	t.Run("no container", func(t *testing.T) {

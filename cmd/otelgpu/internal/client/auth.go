@@ -44,7 +44,7 @@ func valid(secret, origin string) (string, error) {
 		return "", fmt.Errorf("the secret in %s is empty; write the token or the password into it", origin)
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("the secret in %s has several lines or control characters; write only the token or the password into it", origin)
+		return "", fmt.Errorf("the secret in %s contains several lines or control characters; write only the token or the password into it", origin)
 	}
 	return secret, nil
 }
@@ -79,7 +79,7 @@ func CAs(path string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("%s contains no certificate in PEM form; give the file of the authority that signed the server's", path)
+		return nil, fmt.Errorf("%s contains no certificate in PEM format; give the file of the authority that signed the server's", path)
 	}
 	return pool, nil
 }

@@ -29,7 +29,7 @@ const (
 	maxBytes = 64 << 20
 	// maxProblemBytes is the longest error that is read.
 	maxProblemBytes = 64 << 10
-	// defaultTimeout is the longest time for one answer.
+	// defaultTimeout is time limit for one answer.
 	defaultTimeout = 10 * time.Second
 )
 
@@ -87,9 +87,9 @@ func parseServer(text string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, errors.New("the server's address contains a user or a password; give them with --user and --password-file")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("the server's address has the scheme %q%s", u.Scheme, form)
+		return nil, fmt.Errorf("the scheme of the server's address is %q%s", u.Scheme, form)
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the server's address has a query or a fragment" + form)
+		return nil, errors.New("the server's address contains a query or a fragment" + form)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	return u, nil

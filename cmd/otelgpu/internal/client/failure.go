@@ -109,11 +109,11 @@ func (c *Client) refused(answer *http.Response) error {
 	f := &Failure{What: fmt.Sprintf("%s answered %s", c.server, http.StatusText(answer.StatusCode)), Status: answer.StatusCode}
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized:
-		f.What, f.Do = c.server.String()+" asks for credentials, or refuses those that were sent", "give --token-file, or --user and --password-file"
+		f.What, f.Do = c.server.String()+" requires credentials, or rejects the credentials that were sent", "give --token-file, or --user and --password-file"
 	case status == http.StatusForbidden:
-		f.Do = "use credentials that may read, and a host name that the collector allows"
+		f.Do = "use credentials that are allowed to read, and a host name that the collector allows"
 	case status >= 300 && status < 400:
-		f.What, f.Do = c.server.String()+" redirects to another address, and otelgpu does not follow", "give the final address with --server"
+		f.What, f.Do = c.server.String()+" redirects to another address, and otelgpu does not follow redirects", "give the final address with --server"
 	case status == http.StatusNotFound:
 		f.Do = "check that --server is the address of the gpu_view exporter"
 	case status == http.StatusTooManyRequests, status >= 500:

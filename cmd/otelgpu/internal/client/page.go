@@ -20,6 +20,7 @@ const (
 	Summary   = "/api/v1/gpu/summary"
 	Workloads = "/api/v1/gpu/workloads"
 	Events    = "/api/v1/gpu/events"
+	Problems  = "/api/v1/gpu/problems"
 	Info      = "/api/v1/gpu/info"
 	stream    = "/api/v1/gpu/stream"
 )
@@ -88,7 +89,7 @@ func (c *Client) pages(query url.Values, limit int, read func(url.Values) (int, 
 		have = now
 		parameters.Set("cursor", next)
 	}
-	return c.notAPI("a list that has no end")
+	return c.notAPI("a list without an end")
 }
 
 // add appends the entries of one answer and returns the cursor of the next page.

@@ -84,7 +84,7 @@ func TestPages(t *testing.T) {
 // A server whose list does not go on is given up.
 func TestListWithoutEnd(t *testing.T) {
 	_, err := serve(t, send(200, "application/json", `{"items":[],"next":"again"}`)).List(t.Context(), Nodes, nil, 0)
-	require.ErrorContains(t, err, "a list that has no end")
+	require.ErrorContains(t, err, "a list without an end")
 }
 
 // Whatever a server sends, an answer is a list or a failure.

@@ -17,12 +17,8 @@ import (
 // GPU is a device as a row.
 type GPU = *view.GPU
 
-// silentAfter is the age of a GPU's values that is shown.
-const silentAfter = 2 * time.Minute
-
 // GPUs are the columns of GPUs, at the time of the answer that they are from.
 func GPUs(now time.Time) Set[GPU] {
-	silent := func(g GPU) bool { return !g.LastSeen.IsZero() && now.Sub(g.LastSeen) > silentAfter }
 	return Set[GPU]{
 		optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })),
 		text("NODE", "node", 60, func(g GPU) *string { return &g.Node }),
@@ -31,12 +27,16 @@ func GPUs(now time.Time) Set[GPU] {
 		{
 			Title: "STATE", Field: "status", Keep: 95,
 			Text: func(g GPU) string {
-				if silent(g) {
-					return gpuState(g) + ", " + display.Ago(now.Sub(g.LastSeen)) + " ago"
+				if g.Stale {
+					last := "stale, "
+					if g.Status == nil || *g.Status != "ok" {
+						last += "last " + gpuState(g) + ", "
+					}
+					return last + display.Ago(now.Sub(g.LastSeen)) + " ago"
 				}
 				return gpuState(g)
 			},
-			Level: func(g GPU) Level { return gpuLevel(g, silent(g)) },
+			Level: gpuLevel,
 		},
 		{
 			Title: "UTIL", Field: "utilization", Keep: 90, Number: true,
@@ -103,12 +103,12 @@ func gpuState(g GPU) string {
 	return text
 }
 
-func gpuLevel(g GPU, silent bool) Level {
+func gpuLevel(g GPU) Level {
 	switch {
+	case g.Stale:
+		return Faint
 	case g.Status != nil && *g.Status == "failed":
 		return Bad
-	case silent:
-		return Warn
 	case g.Status == nil:
 		return Faint
 	case *g.Status == "ok" && len(g.Faults) == 0:
@@ -128,13 +128,23 @@ func busy(share *float64) Level {
 	}
 }
 
-// hot warns within 5 °C of a sensor's lowest limit.
+// hot warns within 5 °C of a limit at which the GPU slows down or shuts down. If the driver says how many degrees are left, that counts: it follows
+// the hottest spot, which no sensor here shows.
 func hot(g GPU) Level {
-	for _, t := range g.Temperatures {
-		for name, limit := range t.Limits {
-			if t.Celsius != nil && strings.HasPrefix(name, "high") && *t.Celsius >= limit-5 {
-				return Warn
+	margins := g.Margins
+	if len(margins) == 0 {
+		margins = map[string]float64{}
+		for _, t := range g.Temperatures {
+			for name, limit := range t.Limits {
+				if t.Celsius != nil {
+					margins[name+" "+t.Sensor] = limit - *t.Celsius
+				}
 			}
+		}
+	}
+	for name, left := range margins {
+		if strings.HasPrefix(name, "high") && left <= 5 {
+			return Warn
 		}
 	}
 	return Normal

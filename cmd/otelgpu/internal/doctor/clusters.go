@@ -55,8 +55,8 @@ func (s *Section) addCluster(read *gpureceiver.ClusterRead) {
 // remedies are what to do if an API server cannot be read.
 var remedies = map[gpu.FailureReason]string{
 	gpu.FailureAPIUnreachable:  "check the address, the network and the certificate authority",
-	gpu.FailureAPIUnauthorized: "renew the credentials, or correct the file that has them",
-	gpu.FailureAPIForbidden:    "grant the right",
+	gpu.FailureAPIUnauthorized: "renew the credentials, or correct the file that contains them",
+	gpu.FailureAPIForbidden:    "grant the permission",
 }
 
 // addFailure adds why a source cannot be read, with its error.type.
@@ -92,7 +92,7 @@ func (s *Section) addRights(access []kube.Access) {
 			s.add(Note, "permission", "not allowed to "+a.Permission.String()+why+"; only devices of dynamic resource allocation need it")
 			continue
 		}
-		s.add(Failed, "permission", "not allowed to "+a.Permission.String()+why+"; grant it by a Role or ClusterRole; docs/operate/security.md")
+		s.add(Failed, "permission", "not allowed to "+a.Permission.String()+why+"; grant it with a Role or ClusterRole; docs/operate/security.md")
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Section) addComparison(c *Comparison) {
 	if differ > 0 {
 		state = Failed
 	}
-	s.add(state, "compare", fmt.Sprintf("%s: %d values are the same, %d differ, %d only %s has, %d only the tool has", c.Tool,
+	s.add(state, "compare", fmt.Sprintf("%s: %d values are the same, %d differ, %d only %s reports, %d only the tool reports", c.Tool,
 		compare.Count(c.Rows, compare.Same), differ, compare.Count(c.Rows, compare.OnlyOurs), c.Source, compare.Count(c.Rows, compare.OnlyTool)))
 }
 
@@ -155,5 +155,5 @@ func findTool(vendor gpu.Vendor, configured string) (command.Tool, string, error
 			return tool, path, nil
 		}
 	}
-	return "", "", fmt.Errorf("%w: none of %v in the usual places or in PATH; install the tool, or give its path with --tool", command.ErrNotFound, tools)
+	return "", "", fmt.Errorf("%w: none of %v was found in the usual places or in PATH; install the tool, or give its path with --tool", command.ErrNotFound, tools)
 }

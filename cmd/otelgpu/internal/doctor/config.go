@@ -77,7 +77,7 @@ func receivers(conf *confmap.Conf) ([]configured, error) {
 		found = append(found, c)
 	}
 	if len(found) == 0 {
-		return nil, errors.New("the configuration has no gpu receiver in a pipeline; add one under receivers and to service::pipelines")
+		return nil, errors.New("the configuration contains no gpu receiver in a pipeline; add one under receivers and to service::pipelines")
 	}
 	return found, nil
 }

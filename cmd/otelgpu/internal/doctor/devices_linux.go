@@ -36,12 +36,12 @@ func deviceNodes() []deviceNode {
 }
 
 func describeNode(path string, info os.FileInfo) deviceNode {
-	n := deviceNode{path: path, mode: info.Mode().String(), access: "may be opened"}
+	n := deviceNode{path: path, mode: info.Mode().String(), access: "can be opened"}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		n.owner = fmt.Sprintf("%d:%d", stat.Uid, stat.Gid)
 	}
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
-		n.access = fmt.Sprintf("may not be opened to read and write (%v)", err)
+		n.access = fmt.Sprintf("cannot be opened to read and write (%v)", err)
 	}
 	return n
 }
@@ -59,7 +59,7 @@ func (s *Section) addDeviceNodes() {
 		paths[k] = append(paths[k], n.path)
 	}
 	if len(order) == 0 {
-		s.add(Note, "device nodes", "/dev has none of a GPU; in a container, the runtime mounts them")
+		s.add(Note, "device nodes", "/dev contains no device node of a GPU; in a container, the runtime mounts them")
 	}
 	for _, k := range order {
 		named := strings.Join(paths[k][:min(len(paths[k]), maxNamed)], " ")

@@ -39,17 +39,17 @@ func Examine(ctx context.Context, options Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	report := &Report{Version: version(), Time: time.Now().UTC().Truncate(time.Second), Sections: []Section{machine()}}
+	report := &Report{Version: version(), Time: time.Now().UTC().Truncate(time.Second)}
 	for i := range all {
 		sections, comparisons := examine(ctx, &all[i], &options)
 		report.Sections = append(report.Sections, sections...)
 		report.Comparisons = append(report.Comparisons, comparisons...)
 	}
-	report.Sections = append(report.Sections, readExporters(ctx, conf)...)
+	report.Sections = append(append(report.Sections, machine()), readExporters(ctx, conf)...)
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
 		late := Section{Name: "time"}
-		late.add(Failed, "timeout", "the time ran out before everything was read, and this may be why checks above failed; give more time with --timeout")
+		late.add(Failed, "timeout", "the time limit was reached before everything was read, which may be why checks above failed; raise it with --timeout")
 		report.Sections = append(report.Sections, late)
 	case err != nil:
 		return nil, err

@@ -22,7 +22,7 @@ func readNode(ctx context.Context, receiver string, e *gpureceiver.Examination) 
 	case table && e.AcceptsAnyProcessTable():
 		s.add(Note, "process table", "not checked for missing processes, because any_pid_namespace is true")
 	case table:
-		s.add(OK, "process table", "has all processes of the machine")
+		s.add(OK, "process table", "shows all processes of the machine")
 	}
 	if kubelet := e.ReadKubelet(ctx); kubelet != nil {
 		if kubelet.Err != nil {

@@ -26,7 +26,7 @@ func await(ctx context.Context, c *client.Client, r Resource, o Options) (text [
 		}
 		if time.Until(until) < askAgain {
 			if err == nil && o.Wait > 0 {
-				err = fmt.Errorf("%s has no %s after %v; run `otelgpu doctor` on the machine with GPUs to find out what cannot be read", c.Server(), r.Name, o.Wait)
+				err = fmt.Errorf("%s lists no %s after %v; run `otelgpu doctor` on the machine with GPUs to find out what cannot be read", c.Server(), r.Name, o.Wait)
 			}
 			return text, printed, total, err
 		}

@@ -19,7 +19,7 @@ var help = [][2]string{
 	{"Enter", "show the GPUs of the selected row's node, or the nodes of a cluster"},
 	{"Esc", "clear the filter, then show more: cluster, whole fleet"},
 	{"← → s", "sort by the column before or after; r reverses"},
-	{"/", "show only rows that contain a text; Enter ends typing"},
+	{"/", "show only rows that contain a text; Enter confirms"},
 	{"Space", "pause the display"},
 	{"? h", "this help"},
 	{"q Ctrl-C", "quit"},

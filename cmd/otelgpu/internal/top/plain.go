@@ -105,7 +105,7 @@ func Repeat(ctx context.Context, c *client.Client, out io.Writer, o Options) err
 		case time.Since(begun) < every: // the collector may not have read yet
 			continue
 		case a.err == nil || refused(a.err):
-			text = "No GPU found on this machine; looking again. Ctrl-C ends.\n"
+			text = "No GPU found on this machine; trying again. Press Ctrl-C to quit.\n"
 			if o.Why != nil {
 				text += indented(o.Why())
 			}

@@ -74,7 +74,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.GpuKubernetesRefused, err = builder.meter.Int64Counter(
 		"otelcol_gpu_kubernetes_refused",
-		metric.WithDescription("Number of requests that the API server refused for good, such as for missing permissions. The log has the reason and the remedy. [Development]"),
+		metric.WithDescription("Number of requests that the API server refused permanently, such as for missing permissions. The log shows the reason and the remedy. [Development]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)

@@ -56,7 +56,7 @@ func AssertEqualGpuKubernetesPosted(t *testing.T, tt *componenttest.Telemetry, d
 func AssertEqualGpuKubernetesRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_gpu_kubernetes_refused",
-		Description: "Number of requests that the API server refused for good, such as for missing permissions. The log has the reason and the remedy. [Development]",
+		Description: "Number of requests that the API server refused permanently, such as for missing permissions. The log shows the reason and the remedy. [Development]",
 		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

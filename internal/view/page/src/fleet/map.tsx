@@ -74,7 +74,7 @@ export function FleetMap({ groups, metric }: { groups: Group[]; metric: Use }) {
         class="map"
         style={{ height: `${plan.height}px` }}
         role="application"
-        aria-label={`Map of ${plan.cells.length} GPUs. Arrow keys choose a GPU, Enter opens it. The table below has the same data.`}
+        aria-label={`Map of ${plan.cells.length} GPUs. Arrow keys choose a GPU, Enter opens it. The table below shows the same data.`}
         tabIndex={0}
         onKeyDown={onKey}
         onFocus={() => choose((c) => Math.max(0, c))}

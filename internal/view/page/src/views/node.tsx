@@ -27,7 +27,7 @@ const COLUMNS: Column<GPU>[] = [
   { title: "Model", cell: (g) => text(g.model) },
   { title: "State", cell: (g) => (
     <span class="badges">
-      <Status status={g.status} />
+      <Status of={g} />
       {g.throttled.length > 0 && <Badge kind="throttled" word={g.throttled.map(words).join(", ")} />}
       {g.faults.length > 0 && <span class="quiet">{g.faults.map(words).join(", ")}</span>}
     </span>
@@ -76,7 +76,7 @@ function Body({ n }: { n: Node }) {
         </Panel>
       </div>
       <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
-        empty={n.readable === false ? "Its GPUs are not known: the node cannot be read." : "This node has no GPU."} />
+        empty={n.readable === false ? "Its GPUs are unknown: the node cannot be read." : "This node has no GPU."} />
       <NodeProcesses about={about} />
       {Object.keys(n.labels).length > 0 && <Panel title="Labels" wide><Facts rows={Object.entries(n.labels).sort()} /></Panel>}
     </>
