@@ -57,10 +57,10 @@ func main() {
 	flag.DurationVar(&o.maxPhase, "max-phase", 20*time.Second, "the longest time of a phase")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, &o, os.Stdout); err != nil {
+	err := run(ctx, &o, os.Stdout)
+	cancel()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "hardware:", err)
-		cancel()
 		os.Exit(1)
 	}
 }
