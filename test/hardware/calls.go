@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -22,9 +23,13 @@ type function struct {
 	Codes                       [32]uint64 // by nvmlReturn_t; the last one stands for all larger codes
 }
 
-// readCalls reads the file of count.c: the function that took the most time is the first. There is no file if no driver was called.
+// readCalls reads the file of count.c: the function that took the most time is the first. There is no file if the dynamic linker knows no
+// audit libraries.
 func readCalls(path string) ([]function, error) {
 	content, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("calls of NVML: %w", err)
 	}

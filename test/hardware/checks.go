@@ -131,24 +131,24 @@ func (t *test) checks(id string) []check {
 		p := &t.phases[i]
 		reads := t.sources[0].between(p.Begin, p.End)
 		switch p.Phase {
-		case "idle", "arithmetic":
+		case idle, arithmetic:
 			if want, known := power.of(reads, id).Get(); known {
 				all = append(all, factor(p.Phase, energy, want, .95, 1.05, energy.of(reads, id)))
 			}
-			if p.Phase == "idle" {
+			if p.Phase == idle {
 				before = own.of(reads, id)
 				continue
 			}
 			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.of(reads, id)))
-		case "half duty":
+		case halfDuty:
 			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.of(reads, id)))
-		case "device copy": // each byte is read and written
+		case deviceCopy: // each byte is read and written
 			if t.load.MemoryRate > 0 {
 				all = append(all, factor(p.Phase, dram, 2*p.Bytes/p.duration()/t.load.MemoryRate, .8, 1.2, dram.of(reads, id)))
 			}
-		case "host copy": // packets have headers
+		case hostCopy: // packets have headers
 			all = append(all, factor(p.Phase, pcie, p.Bytes/p.duration()*pcie.scale, .95, 1.3, pcie.of(reads, id)))
-		case "allocation":
+		case allocation:
 			grown := gpu.Opt[float64]{}
 			if a, known := before.Get(); known {
 				if b, known := own.of(reads, id).Get(); known {

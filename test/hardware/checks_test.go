@@ -29,11 +29,11 @@ func point(q quantity, value float64, more ...string) harness.Point {
 func TestChecks(t *testing.T) {
 	s := &source{name: "nvml", interval: time.Second}
 	l := &load{loaded: loaded{PID: 7, UUID: "u", MemoryRate: 4e12}}
-	var phases []phase
+	var phases []done
 	add := func(d done, at3, at9 []harness.Point) {
 		d.Begin = 10 * float64(len(phases))
 		d.End = d.Begin + 10
-		phases = append(phases, phase{done: d})
+		phases = append(phases, d)
 		s.all = append(s.all, read{d.Begin + 1, []harness.Point{point(memory, 1), point(utilization, .3)}}, read{d.Begin + 3, at3}, read{d.Begin + 9, at9})
 	}
 	add(done{Phase: "idle"}, []harness.Point{point(power, 70), point(energy, 1000), point(processMemory, 500, "process.pid", "7")},

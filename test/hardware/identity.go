@@ -105,9 +105,7 @@ func (i *identities) clean(v any) {
 			i.clean(element)
 		}
 	case map[string]any:
-		if _, known := v["body"]; known {
-			delete(v, "body") // a sentence, which may name processes
-		}
+		delete(v, "body") // a sentence, which may name processes
 		if key, isAttribute := v["key"].(string); isAttribute {
 			v["value"] = i.attribute(key, v["value"])
 			return

@@ -16,7 +16,16 @@ import (
 	"strings"
 )
 
-const illegalAccess = "illegal access"
+// The phases of load.c. In any other phase it does nothing.
+const (
+	idle          = "idle"
+	arithmetic    = "arithmetic"
+	deviceCopy    = "device copy"
+	hostCopy      = "host copy"
+	allocation    = "allocation"
+	halfDuty      = "half duty"
+	illegalAccess = "illegal access"
+)
 
 // load is the running program of load.c.
 type load struct {
@@ -49,8 +58,8 @@ type done struct {
 
 func (d *done) duration() float64 { return d.End - d.Begin }
 
-func startLoad(programs string) (*load, error) {
-	l := &load{cmd: exec.Command((&options{programs: programs}).program("load"))}
+func startLoad(program string) (*load, error) {
+	l := &load{cmd: exec.Command(program)}
 	l.cmd.Stderr = &l.errors
 	var err error
 	if l.in, err = l.cmd.StdinPipe(); err != nil {

@@ -57,10 +57,10 @@ func main() {
 	flag.DurationVar(&o.maxPhase, "max-phase", 20*time.Second, "the longest time of a phase")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer cancel()
-	if err := run(ctx, &o, os.Stdout); err != nil {
+	err := run(ctx, &o, os.Stdout)
+	cancel()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "hardware:", err)
-		cancel()
 		os.Exit(1)
 	}
 }
@@ -73,17 +73,11 @@ type test struct {
 	collector *harness.Process
 	load      *load
 	loadError error
-	phases    []phase
+	phases    []done
 	doctors   []doctor
 	calls     []function
 	cpu       time.Duration // of the collector
 	xids      []plog.LogRecord
-}
-
-// phase is a time with one kind of load.
-type phase struct {
-	done
-	doctor string // the name of the comparison during the phase, if there is one
 }
 
 func run(ctx context.Context, o *options, out io.Writer) error {
@@ -101,26 +95,22 @@ func run(ctx context.Context, o *options, out io.Writer) error {
 	}
 	defer t.stopCollector()
 	if sources[0].vendor == nvidia {
-		if t.load, t.loadError = startLoad(o.programs); t.loadError == nil {
+		if t.load, t.loadError = startLoad(o.program("load")); t.loadError == nil {
 			defer t.load.stop()
 		}
 	}
-	phases := []phase{{done: done{Phase: "idle"}, doctor: "idle"}}
+	phases := []string{idle}
 	if t.load != nil {
-		for _, name := range []string{"arithmetic", "device copy", "host copy", "allocation", "half duty"} {
-			phases = append(phases, phase{done: done{Phase: name}})
-		}
-		phases[1].doctor = "load"
+		phases = append(phases, arithmetic, deviceCopy, hostCopy, allocation, halfDuty)
 		if o.illegal {
-			phases = append(phases, phase{done: done{Phase: illegalAccess}})
+			phases = append(phases, illegalAccess)
 		}
 	}
-	for _, p := range phases {
-		_, _ = fmt.Fprintln(out, p.Phase)
-		if err := t.play(ctx, &p); err != nil {
+	for _, name := range phases {
+		_, _ = fmt.Fprintln(out, name)
+		if err := t.play(ctx, name); err != nil {
 			return err
 		}
-		t.phases = append(t.phases, p)
 	}
 	if err := t.measureCollector(); err != nil {
 		return err
@@ -130,38 +120,40 @@ func run(ctx context.Context, o *options, out io.Writer) error {
 }
 
 // play runs a phase until each source has been read often enough in it.
-func (t *test) play(ctx context.Context, p *phase) error {
+func (t *test) play(ctx context.Context, name string) error {
 	for _, s := range t.sources {
 		s.keepNext()
 	}
 	if t.load != nil {
-		if _, err := t.load.step(p.Phase); err != nil {
+		if _, err := t.load.step(name); err != nil {
 			return err
 		}
 	}
-	p.Begin = seconds(time.Now())
+	p := done{Phase: name, Begin: seconds(time.Now())}
 	limited, cancel := context.WithTimeout(ctx, t.maxPhase)
 	defer cancel()
-	if p.Phase == illegalAccess {
+	if name == illegalAccess {
 		t.xids = t.sources[0].awaitXIDs(limited)
 	} else {
 		for _, s := range t.sources {
 			s.await(limited, p.Begin)
 		}
 	}
-	if p.doctor != "" && ctx.Err() == nil {
-		t.doctors = append(t.doctors, t.runDoctor(ctx, p.doctor))
+	if name == idle || name == arithmetic {
+		t.doctors = append(t.doctors, t.runDoctor(ctx, name))
 	}
 	if err := errors.Join(ctx.Err(), t.collectorRuns()); err != nil {
 		return err
 	}
 	p.End = seconds(time.Now())
-	if t.load == nil {
-		return nil
+	if t.load != nil {
+		var err error
+		if p, err = t.load.step("end"); err != nil {
+			return err
+		}
 	}
-	var err error
-	p.done, err = t.load.step("end")
-	return err
+	t.phases = append(t.phases, p)
+	return nil
 }
 
 // program returns the path of a program of the test.

@@ -50,11 +50,7 @@ func (t *test) write(out io.Writer) error {
 		fmt.Fprintf(calls, "%s\t%d\t%.1f\t%.1f\t%s\n", f.name(), f.Calls, mean, longest, f.codes())
 	}
 	files["recording/nvml-calls.tsv"] = calls.String()
-	done := make([]done, len(t.phases))
-	for n := range t.phases {
-		done[n] = t.phases[n].done
-	}
-	phases, err := json.MarshalIndent(done, "", " ")
+	phases, err := json.MarshalIndent(t.phases, "", " ")
 	if err != nil {
 		return err
 	}
