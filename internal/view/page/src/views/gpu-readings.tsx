@@ -11,15 +11,16 @@ import { Sparkline } from "../parts/sparkline";
 /** Readings are the main quantities of a GPU: now, in the last hour, and their limits. */
 export function Readings({ g }: { g: GPU }) {
   const hot = core(g);
+  const hottest = lowest(hot?.limits_celsius ?? {});
   // Margins are about the hottest spot, which is hotter than the sensor: a line at the sensor's limit would show more room than there is.
-  const limit = Object.keys(g.temperature_margins_celsius).length > 0 ? null : lowest(hot?.limits_celsius ?? {});
+  const limit = Object.keys(g.temperature_margins_celsius).length > 0 ? null : hottest;
   const domain = "graphics" in g.clocks_hertz ? "graphics" : "sm";
   const fastest = g.clock_limits_hertz[domain] ?? null;
   return (
     <div class="readings">
       <Reading g={g} name="Utilization" metric="hw.gpu.utilization" value={percent(g.utilization.general)} top={1} write={percent} />
       <Reading g={g} name="Memory" metric="hw.gpu.memory.utilization" value={percent(g.memory.utilization)} more={memoryText(g)} top={1} write={percent} />
-      <Reading g={g} name="Temperature" metric="hw.temperature" value={celsius(hot?.celsius)} top={limit ?? 100} limit={limit} write={celsius}
+      <Reading g={g} name="Temperature" metric="hw.temperature" value={celsius(hot?.celsius)} top={hottest ?? 100} limit={limit} write={celsius}
         more={<Temperatures g={g} />} />
       <Reading g={g} name="Power" metric="hw.power" value={watts(g.power.watts)} top={g.power.limit_watts} limit={g.power.limit_watts} write={watts}
         more={`limit ${watts(g.power.limit_watts)}, ${percent(g.power.utilization)} of it`} />
