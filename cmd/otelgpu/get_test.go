@@ -115,7 +115,7 @@ func TestGetWaits(t *testing.T) {
 
 	got = otelgpu(t, "get", "gpus", "--server", emptyServer(t), "--wait", "1s")
 	assert.Equal(t, 1, got.code)
-	assert.Contains(t, got.err, " has no gpus after 1s; run `otelgpu doctor`")
+	assert.Contains(t, got.err, " lists no gpus after 1s; run `otelgpu doctor`")
 	assert.Empty(t, got.out)
 	got = otelgpu(t, "get", "gpus", "--server", "http://127.0.0.1:1", "--wait", "1s")
 	assert.Equal(t, 1, got.code)

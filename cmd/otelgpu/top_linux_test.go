@@ -60,7 +60,7 @@ func TestTopKeys(t *testing.T) {
 	screen = term.shows("cluster prod, node n1", "4 GPUs: 3 ok, 1 throttled", "nvidia3")
 	assert.NotContains(t, screen, "CLUSTER", "all rows have the same")
 	term.press("\x1b")
-	term.shows("cluster prod\n", "6 GPUs: 5 ok, 1 failed")
+	term.shows("cluster prod\n", "6 GPUs: 4 ok, 1 throttled, 1 failed")
 	term.press("\x1b")
 	term.shows("9 GPUs: 6 ok")
 	term.press("6")

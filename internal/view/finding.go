@@ -27,6 +27,7 @@ type Finding struct {
 	GPU         *string    `json:"gpu"`  // hw.id; null: the node as a whole
 	Index       *int       `json:"index"`
 	Source      *string    `json:"source"`      // hw.gpu.source.name of what is unreadable
+	Vendor      *string    `json:"vendor"`      // hw.vendor of what is unreadable
 	Begin       *time.Time `json:"begin"`       // when it began, at the latest; null: not known
 	BeginKnown  bool       `json:"begin_known"` // false: it was there already when this collector first saw the node or the GPU
 	End         *time.Time `json:"end"`         // null: it goes on
@@ -41,12 +42,12 @@ type Finding struct {
 
 // Key identifies a finding among those of its node or cluster.
 func (f *Finding) Key() string {
-	parts := []string{f.Kind, "", ""}
-	if f.GPU != nil {
-		parts[1] = *f.GPU
-	}
-	if f.Source != nil {
-		parts[2] = *f.Source
+	parts := []string{f.Kind}
+	for _, part := range []*string{f.GPU, f.Source, f.Vendor} {
+		if part == nil {
+			part = new("")
+		}
+		parts = append(parts, *part)
 	}
 	return strings.Join(parts, "\x00")
 }

@@ -34,7 +34,7 @@ func TestWhatIsWrong(t *testing.T) {
 	assert.Equal(t, 2, decode[view.List[view.Finding]](t, get(t, "/api/v1/gpu/problems?kind=unreadable&severity=warning")).Total)
 	ended := decode[view.List[view.Finding]](t, get(t, "/api/v1/gpu/problems?state=ended"))
 	assert.Equal(t, 1, ended.Total)
-	assert.Equal(t, 720.0, *ended.Items[0].Age)
+	assert.InDelta(t, 720, *ended.Items[0].Age, 0)
 	assert.Zero(t, decode[view.List[view.Finding]](t, get(t, "/api/v1/gpu/problems?state=ended&cluster=prod")).Total)
 	assert.Equal(t, http.StatusNotFound, get(t, "/api/v1/gpu/problems?node=none").Code)
 	csv := get(t, "/api/v1/gpu/problems", "Accept", "text/csv").Body.String()

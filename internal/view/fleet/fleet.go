@@ -120,13 +120,14 @@ func (f *Fleet) update(n *node, now time.Duration) {
 	f.nodes, f.clusters = nil, nil
 	before := n.shown
 	n.shown = nil
-	if !n.silent(now) { // else its last values stay
+	silent := n.silent(now)
+	if !silent { // else its last values stay
 		f.state.expire(n, now)
 	}
 	if n.key.name != "" && !n.over() {
 		s := renderer{fields: f.state.fields, node: n, clockTime: f.clockTime, idleThreshold: f.settings.IdleThreshold, idleAfter: f.settings.IdleAfter}
 		n.shown = s.render()
-		if n.silent(now) { // it lost a GPU to another node
+		if silent { // it lost a GPU to another node
 			n.shown = staleOf(n.shown)
 		}
 	}
@@ -150,12 +151,15 @@ func (f *Fleet) sweep() uint64 {
 	now := f.now()
 	f.pasts.expire(now)
 	for _, n := range f.state.nodes {
+		if !n.silent(now) {
+			continue
+		}
 		before := n.shown
 		switch {
 		case n.gone(now, f.settings.GoneAfter):
 			f.state.remove(n)
 			n.shown = nil
-		case n.silent(now) && before != nil && before.State == view.Live:
+		case before != nil && before.State == view.Live:
 			n.shown = staleOf(before)
 		default:
 			continue

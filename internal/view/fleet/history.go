@@ -177,15 +177,20 @@ func (h *history) thin(p *pasts, now pcommon.Timestamp) {
 // points returns the values of one column after a time, with a null if nothing was read for long.
 func (h *history) points(column int, since time.Time, p *pasts) []view.HistoryPoint {
 	points, any := []view.HistoryPoint{}, false
-	_, old := p.buckets()
-	gap := max(h.silence, silentIntervals*old)
+	recent, old := p.buckets()
 	for i, r := range h.rows {
 		rowTime := r.timestamp.AsTime().Add(h.offset)
 		if !rowTime.After(since) {
 			continue
 		}
-		if i > 0 && len(points) > 0 && time.Duration(r.timestamp-h.rows[i-1].timestamp) > gap {
-			points = append(points, view.HistoryPoint{Time: points[len(points)-1].Time.Add(gap / silentIntervals)})
+		if i > 0 && len(points) > 0 {
+			gap, before := h.silence+recent, h.rows[i-1].timestamp
+			if time.Duration(h.rows[len(h.rows)-1].timestamp-before) >= p.keep/recentShare {
+				gap = h.silence + old
+			}
+			if time.Duration(r.timestamp-before) > gap {
+				points = append(points, view.HistoryPoint{Time: points[len(points)-1].Time.Add(gap)})
+			}
 		}
 		point := view.HistoryPoint{Time: rowTime}
 		if v := decimal(r.means[column]); !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -49,7 +49,7 @@ func (n *node) gone(now, after time.Duration) bool {
 		after = clusterGone
 	}
 	silence := n.interval.silence()
-	return n.silent(now) && (n.over() || n.removed || now-n.lastUpdate > max(after, silence+silence/silentIntervals))
+	return n.over() || n.removed || now-n.lastUpdate > max(after, silence+silence/silentIntervals)
 }
 
 // advance notes what a message brought. A message that is older than the newest by three intervals is not a sign of life: after the clock

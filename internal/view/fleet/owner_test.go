@@ -33,7 +33,7 @@ func nodeLines(f *Fleet) []string {
 
 // A node that gets another name: its GPUs are shown at the old name until that is stale, then at the new one, never at both.
 func TestRenamedNode(t *testing.T) {
-	f, w := newTestFleet(Settings{})
+	f, w := newTestFleet(Settings{GoneAfter: 10 * time.Minute})
 	m := newMachine("a", 1, 1)
 	for range 3 {
 		f.ConsumeMetrics(m.read(w.now))

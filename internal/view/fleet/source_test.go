@@ -81,7 +81,7 @@ func TestCluster(t *testing.T) {
 	assert.Equal(t, []view.Cluster{{
 		Name: "east", Readable: &no, LastSeen: w.now,
 		Sources: []view.Source{{Name: "kubernetes_exec", Reasons: []string{"api_unreachable"}}},
-		Begins:  map[string]view.Begin{"unreadable\x00\x00kubernetes_exec": begin},
+		Begins:  map[string]view.Begin{"unreadable\x00\x00kubernetes_exec\x00": begin},
 	}}, s.Clusters)
 	w.pass(10*time.Minute + time.Second)
 	f.sweep()

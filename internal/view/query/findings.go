@@ -121,7 +121,7 @@ func unreadable(base view.Finding, title, runbook string, sources []view.Source)
 			continue
 		}
 		f := base
-		f.Kind, f.Severity, f.What, f.Source = "unreadable", view.SeverityWarning, title, &source.Name
+		f.Kind, f.Severity, f.What, f.Source, f.Vendor = "unreadable", view.SeverityWarning, title, &source.Name, source.Vendor
 		f.Consequence, f.Runbook = "Nothing newer is known of the GPUs that this source reads.", runbooks+runbook
 		f.Detail, f.Remedy = source.Name+": no reason given", remedyOfReason("")
 		if len(source.Reasons) > 0 {

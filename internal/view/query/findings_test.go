@@ -150,6 +150,12 @@ func TestFindingsWithoutLibrary(t *testing.T) {
 	assert.Contains(t, all[0].Remedy, "Install the GPU driver")
 	assert.Contains(t, all[0].Remedy, "NVIDIA_VISIBLE_DEVICES=all")
 
+	n.Sources = []view.Source{{Name: "kubernetes_exec", Vendor: new("AMD")}, {Name: "kubernetes_exec", Vendor: new("NVIDIA")}}
+	all = Findings(&view.Snapshot{}, Scope{}, []*view.Node{n})
+	require.Len(t, all, 2)
+	assert.NotEqual(t, all[0].Key(), all[1].Key(), "a source of two vendors")
+
+	n.Sources = n.Sources[1:]
 	n.GPUs = []*view.GPU{{ID: "g", Status: new("ok"), Vendor: new("AMD")}}
 	assert.Len(t, Findings(&view.Snapshot{}, Scope{}, []*view.Node{n}), 2, "a GPU of the vendor that can be read may be missing, too")
 }

@@ -118,6 +118,7 @@ export interface Finding {
   runbook: string; // the address of the steps
   severity: string;
   source: string | null; // hw.gpu.source.name of what is unreadable
+  vendor: string | null; // hw.vendor of what is unreadable
   what: string;
   workloads: string[]; // that hold the GPUs, else that use them
 }

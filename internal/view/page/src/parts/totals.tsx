@@ -18,7 +18,7 @@ export function Totals() {
   const s = summary.data?.items[0];
   useReturns();
   const hidden = useHidden();
-  const problems = findings.data && findings.data.total - hidden;
+  const problems = findings.data && Math.max(0, findings.data.total - hidden);
   return (
     <>
       <dl class="totals">

@@ -61,7 +61,7 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
         sort={params.get("sort") ?? ""}
         caption="Problems"
         columns={COLUMNS}
-        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source].join(" ")}
+        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source, f.vendor].join(" ")}
         empty="No problem is known."
         keep={(f: Finding) => f.kind !== "stale" || !isHidden(f.cluster, f.node)}
       />
@@ -72,7 +72,7 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
         sort="-end"
         caption="Ended problems"
         columns={ENDED}
-        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source, f.end].join(" ")}
+        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source, f.vendor, f.end].join(" ")}
         empty="No problem has ended since the collector started."
       />
     </>
