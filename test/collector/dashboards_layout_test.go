@@ -71,6 +71,7 @@ var (
 	inFleet = map[string]int{
 		"k8s_cluster_name": 10, "k8s_namespace_name": 100, "node": 1000, "k8s_node_name": 1000, "host_name": 1000, "instance": 1000,
 		"k8s_workload_name": 2000, "k8s_workload_kind": 10, "hw_vendor": 2, "hw_model": 10, "job": 2,
+		"slurm_job_account": 50, "slurm_job_user": 200, "slurm_job_partition": 10, "slurm_job_id": 8000,
 		"hw_id": 8000, "hw_name": 8000, "k8s_pod_name": 8000, "k8s_container_name": 8000, "container_id": 8000, "process_pid": 16000,
 	}
 	onOneNode = map[string]int{"hw_id": 16, "hw_name": 16, "k8s_pod_name": 100, "k8s_container_name": 100, "container_id": 100, "process_pid": 200}

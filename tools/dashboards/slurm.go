@@ -37,8 +37,8 @@ func slurm() board {
 	}
 	table := func(title, labels string, columns map[string]string) panel {
 		columns["Value #A"], columns["Value #B"], columns["Value #C"] = "GPU hours", "Idle GPU hours", "Energy"
-		return list(title, slurmJobs, "GPU hours held, idle GPU hours and energy in the time range.", columns,
-			query{sum(labels, held), "h"}, query{sum(labels, idleOfRange), "h"}, query{sum(labels, energyOfRange), "kwatth"})
+		return list(title, slurmJobs, "GPU hours held, idle GPU hours and energy in the time range; the 200 highest values of each column.", columns,
+			query{first(sum(labels, held)), "h"}, query{first(sum(labels, idleOfRange)), "h"}, query{first(sum(labels, energyOfRange)), "kwatth"})
 	}
 	return board{
 		uid: "gpureceiver-slurm", title: "GPU jobs of Slurm", description: "GPUs that jobs of Slurm hold, use and leave idle, by account, user and job.",
