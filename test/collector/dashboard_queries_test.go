@@ -29,6 +29,7 @@ type dashboard struct {
 		List []struct {
 			Type, Name, Query, Regex string
 			Multi                    bool
+			Current                  struct{ Value any }
 		}
 	}
 }
@@ -48,8 +49,14 @@ type dashboardPanel struct {
 			Thresholds    struct{ Steps []struct{ Color string } }
 		}
 		Overrides []struct {
-			Properties []struct{ ID string }
+			Properties []struct {
+				ID    string
+				Value any
+			}
 		}
+	}
+	Transformations []struct {
+		Options struct{ RenameByName map[string]string }
 	}
 	Options struct {
 		Legend struct{ Placement string }

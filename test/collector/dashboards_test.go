@@ -30,6 +30,7 @@ nvlink.rx = 2G
 remapped.failure = 1
 remapped.corrected = 1
 ecc.volatile.corrected = 5
+ecc.volatile.corrected.dram = 5
 [gpu 6]
 links.down = 3,4
 nvlink.replay = 4
