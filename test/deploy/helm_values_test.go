@@ -131,7 +131,7 @@ func TestChartRefuses(t *testing.T) {
 		"platform: gkee": "/platform",
 		"platform: gke\nagent: {nvidia: {enabled: true}, amd: {enabled: true}}":                                  "use a release for each vendor",
 		"platform: gke\nagent: {nvidia: {enabled: true}, affinity: {nodeAffinity: {requiredDuringX: {a: [b]}}}}": "cannot be given on this platform",
-		"nameOverride: gpu\nagent: {nodeCondition: {enabled: true, policy: {enabled: true}}}":                    "nameOverride and nodeCondition.policy",
+		"nameOverride: gpu\nagent: {nodeCondition: {enabled: true, policy: {enabled: true}}}":                    "agent.nodeCondition.policy knows the account by its namespace",
 		"agent: {enabled: false}":                                                                                                    "nothing is enabled",
 		"agent: {ownerKinds: {enabled: true}}":                                                                                       "agent.ownerKinds needs agent.owners",
 		"exec: {enabled: true, attributePods: false, ownerKinds: {enabled: true}}":                                                   "exec.ownerKinds needs exec.attributePods",

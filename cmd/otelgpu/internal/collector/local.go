@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -25,8 +25,11 @@ import (
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// localInterval is the time between two reads, as in config/run.yaml.
-const localInterval = 2 * time.Second
+const (
+	localInterval = 2 * time.Second // between two reads, as in config/run.yaml
+	localSources  = 2               // that run by default, nvml and amdgpu: each sends a message of its own
+	localWait     = 10 * time.Second
+)
 
 // Local reads the GPUs of this machine in this process: a gpu receiver, and the gpu_view exporter to which it sends.
 type Local struct {
@@ -41,7 +44,7 @@ func NewLocalConfig() *gpureceiver.Config {
 	return cfg
 }
 
-// StartLocal begins to read, and returns after the first read.
+// StartLocal begins to read, and returns after the first read of each source, or when localWait is over.
 func StartLocal(ctx context.Context, cfg *gpureceiver.Config) (*Local, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -62,13 +65,15 @@ func StartLocal(ctx context.Context, cfg *gpureceiver.Config) (*Local, error) {
 	select {
 	case <-read:
 		return l, nil
+	case <-time.After(localWait):
+		return l, nil
 	case <-ctx.Done():
 		l.Stop()
 		return nil, ctx.Err()
 	}
 }
 
-// build makes the exporters, and then the receivers that send to them. The channel is closed when the first read has arrived.
+// build makes the exporters, and then the receivers that send to them. The channel is closed when the first reads have arrived.
 func (l *Local) build(ctx context.Context, cfg *gpureceiver.Config, address string) (<-chan struct{}, error) {
 	telemetry := component.TelemetrySettings{
 		Logger: zap.NewNop(), MeterProvider: metricnoop.NewMeterProvider(), TracerProvider: tracenoop.NewTracerProvider(), Resource: pcommon.NewResource(),
@@ -83,10 +88,12 @@ func (l *Local) build(ctx context.Context, cfg *gpureceiver.Config, address stri
 		return nil, err
 	}
 	read := make(chan struct{})
-	var once sync.Once
+	var messages atomic.Int64
 	first, err := consumer.NewMetrics(func(ctx context.Context, metrics pmetric.Metrics) error {
 		err := metricsView.ConsumeMetrics(ctx, metrics)
-		once.Do(func() { close(read) })
+		if messages.Add(1) == localSources {
+			close(read)
+		}
 		return err
 	})
 	if err != nil {
