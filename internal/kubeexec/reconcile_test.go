@@ -128,15 +128,15 @@ func TestFollow(t *testing.T) {
 		before := len(machines.times("node-0"))
 		time.Sleep(3 * interval)
 		assert.Len(t, machines.times("node-0"), before)
-		kept := running(c)["node-0"]
-		require.NotNil(t, kept)
+		earlier := running(c)["node-0"]
+		require.NotNil(t, earlier)
 		assert.Equal(t, errNoPod.Error(), c.stats().Nodes[0].Unreadable)
 		assert.Len(t, c.stats().Nodes, 2)
 		plans["node-0"] = planOf(c, "node-0", "second")
 		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
 		assert.Greater(t, len(machines.times("node-0")), before)
-		assert.Same(t, kept, running(c)["node-0"])
+		assert.Same(t, earlier, running(c)["node-0"])
 		assert.Empty(t, s.left())
 
 		// A node is removed in the middle of a read: the result is discarded, and the removal is reported.

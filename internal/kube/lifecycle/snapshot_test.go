@@ -159,7 +159,7 @@ func TestSnapshotIsBounded(t *testing.T) {
 func TestSnapshotEvents(t *testing.T) {
 	pod := begun()
 	with := func(version string) *Pod {
-		p := of(pod)
+		p := podOf(pod)
 		p.Snapshot, p.Version = Snapshot(pod), version
 		return p
 	}
@@ -167,7 +167,7 @@ func TestSnapshotEvents(t *testing.T) {
 	events := Changes(nil, first, now)
 	require.Equal(t, []gpu.EventType{gpu.EventPodCreated, gpu.EventPodSnapshot}, typesOf(events))
 	assert.Equal(t, first.Snapshot, events[1].Message)
-	assert.Equal(t, events[1].UID, Changes(nil, with("1"), at(55))[1].UID, "the same after a restart of the collector")
+	assert.Equal(t, events[1].UID, Changes(nil, with("1"), timeAt(55))[1].UID, "the same after a restart of the collector")
 	pod.Annotations = map[string]string{"a": "b"}
 	assert.Empty(t, Changes(first, with("2"), now))
 	scheduled(pod)
