@@ -150,9 +150,9 @@ func TestPodsComeAndGo(t *testing.T) {
 // The last known pods count while the API server does not answer, from the start or later.
 func TestAPIAway(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
-	away := true
+	offline := true
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return away, nil, errors.New("connection refused")
+		return offline, nil, errors.New("connection refused")
 	})
 	m.startUnread() // no error: it may come
 	node := m.apply(holdAndRun(m, train))
@@ -190,14 +190,14 @@ func TestStaticPod(t *testing.T) {
 // Only the pods of the node are requested from the API.
 func TestOnlyTheNodesPods(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
-	asked := 0
+	requests := 0
 	for _, action := range m.client.Actions() {
 		if list, ok := action.(clienttesting.ListAction); ok && action.GetResource().Resource == "pods" {
-			asked++
+			requests++
 			assert.Contains(t, list.GetListRestrictions().Fields.String(), "spec.nodeName=n1")
 		}
 	}
-	assert.Positive(t, asked)
+	assert.Positive(t, requests)
 }
 
 // Containers that differ in one name or ID are two.
