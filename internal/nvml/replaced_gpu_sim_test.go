@@ -220,7 +220,7 @@ func TestInstancesOfAReplacedGPU(t *testing.T) {
 	assert.Contains(t, ids(b.read()), other)
 	b.at(2*handleTrust.Seconds(), "")
 	n := b.read()
-	at := slices.Index(ids(n), one)
-	require.GreaterOrEqual(t, at, 0)
-	assert.Equal(t, one, n.Devices[at+1].Parent, "it has its own again")
+	index := slices.Index(ids(n), one)
+	require.GreaterOrEqual(t, index, 0)
+	assert.Equal(t, one, n.Devices[index+1].Parent, "it has its own again")
 }
