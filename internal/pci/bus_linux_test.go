@@ -29,13 +29,13 @@ func TestScanWithoutFileDescriptors(t *testing.T) {
 		held = append(held, fd)
 	}
 	_, scanned := b.Scan(true)
-	found := b.find([]string{"0000:1b:00.0"}) // the bus was listed, and then another took the last descriptor
+	got := b.find([]string{"0000:1b:00.0"}) // the bus was listed, and then another took the last descriptor
 	for _, fd := range held {
 		_ = syscall.Close(fd)
 	}
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.ErrorIs(t, scanned, syscall.EMFILE)
-	require.ErrorIs(t, found, syscall.EMFILE)
+	require.ErrorIs(t, got, syscall.EMFILE)
 	functions, err := b.Scan(false)
 	require.NoError(t, err)
 	assert.Len(t, functions, 1)

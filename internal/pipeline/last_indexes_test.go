@@ -115,7 +115,7 @@ func TestLastIndexes(t *testing.T) {
 // TestInfoStaysOneSeries: hw.gpu.info is one series while a read fails or the GPU is lost.
 func TestInfoStaysOneSeries(t *testing.T) {
 	p, _, _ := newPipeline(nil)
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	shown, unread, gone := healthy("GPU-1"), healthy("GPU-1"), lost("GPU-1")
 	shown.CurrentIndex = gpu.Some(3)
 	unread.Unread = true
@@ -123,11 +123,11 @@ func TestInfoStaysOneSeries(t *testing.T) {
 		device gpu.Device
 		err    error
 	}{{shown, nil}, {unread, nil}, {unread, errors.New("the node does not answer")}, {gone, nil}, {shown, nil}} {
-		at = at.Add(30 * time.Second)
+		start = start.Add(30 * time.Second)
 		node := nodeOf(read.device)
-		node.Time = at
+		node.Time = start
 		if read.err != nil {
-			node = p.Failed(gpu.Host{}, gpu.NVIDIA, at, read.err)
+			node = p.Failed(gpu.Host{}, gpu.NVIDIA, start, read.err)
 			node.Devices = []gpu.Device{read.device}
 		} else {
 			p.Take(t.Context(), node)

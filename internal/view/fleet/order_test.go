@@ -266,4 +266,4 @@ func TestClockWasAhead(t *testing.T) {
 	}
 }
 
-func timestamp(at time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(at) }
+func timestamp(t time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(t) }
