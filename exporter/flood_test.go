@@ -110,24 +110,24 @@ func TestSlowReaders(t *testing.T) {
 func TestMoreConnectionsWait(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConnections = 2
-	asked := make(chan string, 10)
-	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	requests := make(chan string, 10)
+	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r.URL.Path }))
 	held := dial(t, s.listener.Addr().String(), 2, "GET /held HTTP/1.1\r\n")
 	waiting := dial(t, s.listener.Addr().String(), 1, "GET /waiting HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[0]
 	responses := bufio.NewReader(held[1])
 	_, err := fmt.Fprint(held[1], "Host: localhost\r\n\r\n")
 	require.NoError(t, err)
 	for range 5 { // requests that come later, on a connection that came earlier
-		require.Equal(t, "/held", <-asked)
+		require.Equal(t, "/held", <-requests)
 		response, err := http.ReadResponse(responses, nil)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		_, err = fmt.Fprint(held[1], "GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
 	}
-	require.Equal(t, "/held", <-asked)
+	require.Equal(t, "/held", <-requests)
 	require.NoError(t, held[0].Close())
-	require.Equal(t, "/waiting", <-asked)
+	require.Equal(t, "/waiting", <-requests)
 	require.NoError(t, waiting.SetReadDeadline(time.Now().Add(patience)))
 	text, err := io.ReadAll(waiting)
 	require.NoError(t, err)

@@ -137,14 +137,14 @@ func TestDoctorTimeout(t *testing.T) {
 
 // Clusters are read in parallel: each of these servers answers once the other was queried, too.
 func TestDoctorClustersTogether(t *testing.T) {
-	asked := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	requests := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	var endpoints []string
-	for i := range asked {
+	for i := range requests {
 		var once sync.Once
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			once.Do(func() { close(asked[i]) })
+			once.Do(func() { close(requests[i]) })
 			select {
-			case <-asked[1-i]:
+			case <-requests[1-i]:
 				http.Error(w, "no", http.StatusForbidden)
 			case <-r.Context().Done():
 			}

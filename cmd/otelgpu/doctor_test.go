@@ -49,8 +49,8 @@ func gpuConfig(settings string) string {
 // goldenReport compares the sections about sources with a golden file. The first section is about this machine.
 func goldenReport(t *testing.T, name, text string, replaced ...string) {
 	t.Helper()
-	machine, sources, found := strings.Cut(text, "\n\n")
-	require.True(t, found, text)
+	machine, sources, ok := strings.Cut(text, "\n\n")
+	require.True(t, ok, text)
 	assert.True(t, strings.HasPrefix(machine, "machine\n"), machine)
 	sources = strings.NewReplacer(replaced...).Replace(sources)
 	path := filepath.Join("testdata", "doctor", name+".txt")
