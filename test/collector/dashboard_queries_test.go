@@ -98,13 +98,13 @@ func everyQuery(t *testing.T) (all []panelQuery) {
 	for _, d := range dashboards(t) {
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				where := d.UID + ": " + p.Title
+				place := d.UID + ": " + p.Title
 				if len(p.Targets) > 1 {
-					where += ": " + target.RefID
+					place += ": " + target.RefID
 				}
-				assert.False(t, known[where], "two panels: %s", where)
-				known[where] = true
-				all = append(all, panelQuery{where, target.Expr, p.FieldConfig.Defaults.NoValue})
+				assert.False(t, known[place], "two panels: %s", place)
+				known[place] = true
+				all = append(all, panelQuery{place, target.Expr, p.FieldConfig.Defaults.NoValue})
 			}
 		}
 	}
@@ -114,15 +114,15 @@ func everyQuery(t *testing.T) (all []panelQuery) {
 // answered asks Prometheus for a vector, by its labels: name="value", ….
 func answered(t *testing.T, address, query string) map[string]float64 {
 	t.Helper()
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, s := range vector(t, address, query) {
 		var labels []string
 		for _, name := range slices.Sorted(maps.Keys(s.labels)) {
 			labels = append(labels, fmt.Sprintf("%s=%q", name, s.labels[name]))
 		}
-		found[strings.Join(labels, ", ")] = s.value
+		got[strings.Join(labels, ", ")] = s.value
 	}
-	return found
+	return got
 }
 
 // someNumbers waits until a query answers anything.

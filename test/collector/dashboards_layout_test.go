@@ -19,15 +19,15 @@ func TestDashboardLayout(t *testing.T) {
 	for _, d := range dashboards(t) {
 		taken, ids := map[[2]int]string{}, map[int]bool{}
 		for _, p := range d.Panels {
-			where := d.UID + ": " + p.Title
-			assert.False(t, ids[p.ID], "%s: the number of another panel", where)
+			place := d.UID + ": " + p.Title
+			assert.False(t, ids[p.ID], "%s: the number of another panel", place)
 			ids[p.ID] = true
-			assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, where)
+			assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, place)
 			for x := range p.GridPos.W {
 				for y := range p.GridPos.H {
 					at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-					assert.Empty(t, taken[at], "%s is on another panel at %v", where, at)
-					taken[at] = where
+					assert.Empty(t, taken[at], "%s is on another panel at %v", place, at)
+					taken[at] = place
 				}
 			}
 			defaults := p.FieldConfig.Defaults
@@ -42,14 +42,14 @@ func TestDashboardLayout(t *testing.T) {
 						}
 					}
 				}
-				assert.Equal(t, len(p.Targets), units, "%s: units of its columns", where)
+				assert.Equal(t, len(p.Targets), units, "%s: units of its columns", place)
 			default:
-				assert.NotEmpty(t, defaults.Unit, where)
+				assert.NotEmpty(t, defaults.Unit, place)
 				if p.Type == "timeseries" && strings.HasPrefix(defaults.Unit, "percent") {
-					assert.NotZero(t, defaults.Max, "%s: the maximum", where)
+					assert.NotZero(t, defaults.Max, "%s: the maximum", place)
 				}
 				if p.Options.Legend.Placement == "right" {
-					assert.GreaterOrEqual(t, p.GridPos.W, 12, where)
+					assert.GreaterOrEqual(t, p.GridPos.W, 12, place)
 				}
 			}
 		}

@@ -143,22 +143,22 @@ func testPanels(t *testing.T, address string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, panel := range everyQuery(t) {
-		where := panel.where
-		known[where] = true
-		if strings.HasPrefix(where, machineBoard+":") { // TestDashboardsOfMachine asks these
+		place := panel.where
+		known[place] = true
+		if strings.HasPrefix(place, machineBoard+":") { // TestDashboardsOfMachine asks these
 			continue
 		}
 		for choice, chosen := range choices {
 			answer := func() map[string]float64 { return answered(t, address, selected(panel.expression, chosen)) }
-			name := strings.TrimSuffix(where+" ("+choice+")", " (all)")
+			name := strings.TrimSuffix(place+" ("+choice+")", " (all)")
 			if want, calculated := calculations[name]; calculated {
 				known[name] = true
 				sameNumbers(t, name, want, answer)
 			} else if choice == "all" {
-				if reason := emptyPanels[where]; reason == "" {
-					someNumbers(t, where+": "+panel.expression, answer)
+				if reason := emptyPanels[place]; reason == "" {
+					someNumbers(t, place+": "+panel.expression, answer)
 				} else {
-					sameNumbers(t, where+": "+reason, by(nil), answer)
+					sameNumbers(t, place+": "+reason, by(nil), answer)
 				}
 			}
 		}

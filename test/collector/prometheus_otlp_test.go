@@ -24,23 +24,23 @@ func TestEndedSeriesByOTLP(t *testing.T) {
 	t.Parallel()
 	flat := otlpPrometheus(t, "")
 	whole := otlpPrometheus(t, "otlp: {promote_resource_attributes: [container.id, process.executable.name]}")
-	usages := func(address string, at time.Time) []string {
+	usages := func(address string, now time.Time) []string {
 		all := map[string]bool{}
-		for _, labels := range labelsAt(t, address, `{__name__=~".+_gpu_memory_usage_bytes"}`, at) {
+		for _, labels := range labelsAt(t, address, `{__name__=~".+_gpu_memory_usage_bytes"}`, now) {
 			all[ownerOf(labels)] = true
 		}
 		return slices.Sorted(maps.Keys(all))
 	}
 	var tracker series.Tracker
-	at := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
+	now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	for _, step := range endings() {
-		at = at.Add(5 * time.Second)
-		message := tracker.End(usage(at, step.owners...), pcommon.NewTimestampFromTime(at))
+		now = now.Add(5 * time.Second)
+		message := tracker.End(usage(now, step.owners...), pcommon.NewTimestampFromTime(now))
 		for _, address := range []string{flat, whole} {
 			send(t, "http://"+address+"/api/v1/otlp/v1/metrics", message)
 		}
-		assert.Equal(t, step.flat, usages(flat, at), "%s, without resources", step.name)
-		assert.Equal(t, step.whole, usages(whole, at), "%s, with resources", step.name)
+		assert.Equal(t, step.flat, usages(flat, now), "%s, without resources", step.name)
+		assert.Equal(t, step.whole, usages(whole, now), "%s, with resources", step.name)
 	}
 }
 

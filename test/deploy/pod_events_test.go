@@ -66,19 +66,19 @@ func newWatchedPods(t *testing.T, components []string, settings map[string]any) 
 
 // records returns the records of a pod, in the order in which they were sent.
 func (w *watchedPods) records(pod string) []plog.LogRecord {
-	var found []plog.LogRecord
+	var result []plog.LogRecord
 	for _, logs := range w.logs.AllLogs() {
 		for _, resource := range logs.ResourceLogs().All() {
 			for _, scope := range resource.ScopeLogs().All() {
 				for _, record := range scope.LogRecords().All() {
 					if name, ok := record.Attributes().Get("k8s.pod.name"); ok && name.Str() == pod {
-						found = append(found, record)
+						result = append(result, record)
 					}
 				}
 			}
 		}
 	}
-	return found
+	return result
 }
 
 func namesOf(records []plog.LogRecord) []string {

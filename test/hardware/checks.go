@@ -51,7 +51,7 @@ var compared = func() map[string]bool {
 func (q *quantity) of(reads []read, id string) gpu.Opt[float64] {
 	var at, values []float64
 	for _, r := range reads {
-		if v, known := r.points.Value(q.metric, append([]string{"hw.id", id}, q.attributes...)...); known {
+		if v, ok := r.points.Value(q.metric, append([]string{"hw.id", id}, q.attributes...)...); ok {
 			at, values = append(at, r.at), append(values, v*q.scale)
 		}
 	}
@@ -85,9 +85,9 @@ type check struct {
 }
 
 func (c *check) verdict() string {
-	got, known := c.got.Get()
+	got, ok := c.got.Get()
 	switch {
-	case !known:
+	case !ok:
 		return notRead
 	case got < c.low || got > c.high:
 		return differs
@@ -132,7 +132,7 @@ func (t *test) checks(id string) []check {
 		reads := t.sources[0].between(p.Begin, p.End)
 		switch p.Phase {
 		case "idle", "arithmetic":
-			if want, known := power.of(reads, id).Get(); known {
+			if want, ok := power.of(reads, id).Get(); ok {
 				all = append(all, factor(p.Phase, energy, want, .95, 1.05, energy.of(reads, id)))
 			}
 			if p.Phase == "idle" {
@@ -150,8 +150,8 @@ func (t *test) checks(id string) []check {
 			all = append(all, factor(p.Phase, pcie, p.Bytes/p.duration()*pcie.scale, .95, 1.3, pcie.of(reads, id)))
 		case "allocation":
 			grown := gpu.Opt[float64]{}
-			if a, known := before.Get(); known {
-				if b, known := own.of(reads, id).Get(); known {
+			if a, ok := before.Get(); ok {
+				if b, ok := own.of(reads, id).Get(); ok {
 					grown = gpu.Some(b - a)
 				}
 			}

@@ -105,7 +105,7 @@ func (i *identities) clean(v any) {
 			i.clean(element)
 		}
 	case map[string]any:
-		if _, known := v["body"]; known {
+		if _, ok := v["body"]; ok {
 			delete(v, "body") // a sentence, which may name processes
 		}
 		if key, isAttribute := v["key"].(string); isAttribute {
@@ -124,7 +124,7 @@ func (i *identities) attribute(key string, value any) any {
 	text, isText := v["stringValue"].(string)
 	switch {
 	case isText && slices.Contains(idAttributes, key):
-		if number, known := i.numbers[text]; known {
+		if number, ok := i.numbers[text]; ok {
 			return map[string]any{"stringValue": number}
 		}
 	case isText && slices.Contains(keptAttributes, key), v["intValue"] != nil && key != "process.user.id", v["doubleValue"] != nil, v["boolValue"] != nil:

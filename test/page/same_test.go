@@ -96,14 +96,14 @@ func sameProblems(p *tab) {
 	same(p, "problems", func() [][]string {
 		rows := [][]string{}
 		for _, f := range ask[view.List[view.Finding]](p, "problems").Items {
-			where := "cluster " + or(f.Cluster, "")
+			location := "cluster " + or(f.Cluster, "")
 			if f.Node != nil {
-				where = place(f.Cluster, *f.Node)
+				location = place(f.Cluster, *f.Node)
 			}
 			if f.GPU != nil {
-				where += " GPU " + grouped(*f.Index)
+				location += " GPU " + grouped(*f.Index)
 			}
-			rows = append(rows, []string{f.What, where, f.Detail, f.Remedy})
+			rows = append(rows, []string{f.What, location, f.Detail, f.Remedy})
 		}
 		return rows
 	}, func() [][]string { return tableRows(p, "Problems") })
@@ -194,10 +194,10 @@ func shownFacts(p *tab) map[string]string {
 }
 
 // pick returns the entries of a map whose keys another map has.
-func pick(from, keys map[string]string) map[string]string {
+func pick(values, keys map[string]string) map[string]string {
 	some := map[string]string{}
 	for key := range keys {
-		some[key] = from[key]
+		some[key] = values[key]
 	}
 	return some
 }

@@ -103,9 +103,9 @@ type process struct {
 }
 
 // replay sets what the tool in the driver pods does from now on.
-func (s *stage) replay(t *testing.T, to state) {
+func (s *stage) replay(t *testing.T, next state) {
 	t.Helper()
-	text, err := json.Marshal(to)
+	text, err := json.Marshal(next)
 	require.NoError(t, err)
 	written := filepath.Join(s.directory, "written")
 	require.NoError(t, os.WriteFile(written, text, 0o644))
