@@ -44,6 +44,10 @@ otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what
 release: ## archives, deb, rpm, bills of materials and checksums of every platform into dist/release; linux/arm64 needs gcc for it
 	@scripts/release.sh
 
+.PHONY: chart
+chart: .tools/helm ## the Helm chart as an archive in dist/chart
+	.tools/helm package deploy/helm/gpureceiver -d dist/chart
+
 .PHONY: image
 image: ## the container image of amd64 and arm64 as archives in dist/image, by whichever of buildah, podman and docker is there
 	@scripts/image.sh
@@ -82,7 +86,7 @@ test: ## every test that needs no root and nothing outside the tree; RACE=1 runs
 check: generated-up-to-date lint compile-everywhere test-collector test-page test-rules test-docs test-deploy e2e-smoke ## what every change must pass besides test
 
 .PHONY: check-all
-check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
+check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release image e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -170,6 +174,7 @@ test-docs: otelcol-gpu ## the documentation: links and anchors, language, exampl
 test-deploy: otelcol-gpu .tools/helm .tools/kubeconform ## manifests and chart: lint, golden files, schemas, the collector's validation, a real API server; says so without Debian's etcd
 	for values in test/deploy/testdata/helm/*.values.yaml; do .tools/helm lint --strict --quiet --kube-version 1.34.0 -f $$values deploy/helm/gpureceiver || exit 1; done
 	if command -v apt-get >/dev/null; then test/kubernetes/build.sh; else echo "SKIP: test-deploy: no API server: etcd is unpacked from Debian's packages"; fi
+	$(MAKE) chart
 	HELM=$(CURDIR)/.tools/helm KUBECONFORM=$(CURDIR)/.tools/kubeconform OTELCOL_GPU=$(CURDIR)/$(DIST) $(GO_TEST) -count=1 -timeout 30m ./test/deploy
 
 .tools/helm: tools/helm/go.mod

@@ -221,7 +221,7 @@ func TestUnixSocketErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.WriteFile(file, []byte("data"), 0o600))
 	directory := filepath.Join(t.TempDir(), "missing")
-	for path, want := range map[string]string{file: "set another endpoint", filepath.Join(directory, "view.sock"): "create the folder " + directory} {
+	for path, want := range map[string]string{file: "set another endpoint", filepath.Join(directory, "view.sock"): "create the directory " + directory} {
 		cfg := testConfig()
 		cfg.Server.NetAddr.Transport, cfg.Server.NetAddr.Endpoint = confignet.TransportTypeUnix, path
 		_, err := listen(t.Context(), cfg, componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())

@@ -28,7 +28,7 @@ func TestRefusedConfig(t *testing.T) {
 		"resource_attributes: {host.name: {metrics_include: [{strict: a, regexp: b}]}}":                          "resource_attributes::",
 		"resource_attributes: {process.command_line: {metrics_include: [{strict: a}]}}":                          "resource_attributes::process.command_line::metrics_include: has no effect",
 		"scrapers: {kubernetes_exec: {clusters: [{name: a, targets: [{namespace: b}]}]}}":                        "scrapers::kubernetes_exec::clusters::0::targets::0::label_selector: must be set",
-		"scrapers: {kubernetes_exec: {clusters: [{name: a, targets: [{label_selector: b, tool: xyz}]}]}}":        "clusters::0::targets::0::tool: \"xyz\" is not known",
+		"scrapers: {kubernetes_exec: {clusters: [{name: a, targets: [{label_selector: b, tool: xyz}]}]}}":        "clusters::0::targets::0::tool: \"xyz\" is unknown",
 	} {
 		_, err := loadYAML(t, text)
 		require.Error(t, err, text)

@@ -124,7 +124,7 @@ func TestKernelLogConfig(t *testing.T) {
 		assert.Empty(t, cfg.warnings(), text)
 	}
 	for text, want := range map[string]string{
-		"kernel_log: {method: journal}": "kernel_log: method: \"journal\" is not known; allowed are auto, kmsg, syslog",
+		"kernel_log: {method: journal}": "kernel_log: method: \"journal\" is unknown; allowed are auto, kmsg, syslog",
 		"kernel_log: {root_path: host}": "kernel_log: root_path: \"host\" is not an absolute path",
 		"kernel_log: {path: /dev/kmsg}": "kernel_log::path: there is no such setting; allowed are method, root_path",
 		"kernel_log: true":              "kernel_log: must be a section of settings, or empty, got true",

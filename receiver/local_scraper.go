@@ -4,7 +4,11 @@
 package gpureceiver // import "github.com/otelgpu/gpureceiver/receiver"
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +34,7 @@ type localScraper struct {
 
 	mu     sync.Mutex // one read at a time
 	reader pipeline.Reader
+	found  bool // the log has a line on what this scraper has found
 }
 
 // newLocalScraper returns the scraper of a source.
@@ -90,10 +95,46 @@ func (s *localScraper) read(ctx context.Context, use func(*gpu.Node)) {
 		}
 		node.Problems = append(node.Problems, s.kernelLog.problems(s.key)...)
 		s.pipeline.Take(ctx, node)
+		s.logFound(node)
 		s.status.update(s.key, node.RestartNeeded)
 	}
 	s.telemetry.GpuUnreadable.Record(ctx, int64(s.pipeline.Unreadable()), s.labels)
 	use(node)
+}
+
+// logFound logs once which GPUs are read.
+func (s *localScraper) logFound(node *gpu.Node) {
+	if s.found {
+		return
+	}
+	var models, drivers []string
+	counts := map[string]int{}
+	for i := range node.Devices {
+		d := &node.Devices[i]
+		if d.Parent != "" || d.Unread {
+			continue
+		}
+		model := cmp.Or(gpu.CleanText(d.Model), string(d.Vendor)+" GPU")
+		if counts[model]++; counts[model] == 1 {
+			models = append(models, model)
+		}
+		if driver := gpu.CleanText(d.Info.DriverVersion); driver != "" && !slices.Contains(drivers, driver) {
+			drivers = append(drivers, driver)
+		}
+	}
+	if len(models) == 0 {
+		s.machine.readWithoutGPU(s, node)
+		return
+	}
+	s.found = true
+	for i, model := range models {
+		models[i] = fmt.Sprintf("%d %s", counts[model], model)
+	}
+	message := "Reading " + strings.Join(models, ", ")
+	if len(drivers) > 0 {
+		message += " (driver " + strings.Join(drivers, ", ") + ")"
+	}
+	s.logger.Info(message, zap.String("scraper", s.key))
 }
 
 func (s *localScraper) scrapeMetrics(ctx context.Context) (pmetric.Metrics, error) {

@@ -28,12 +28,15 @@ type machine struct {
 	attributor *attribution.Attributor // nil: nothing is attributed
 	kernelLog  *kernelLog              // nil: it is not followed
 	local      []*localScraper
+
+	mu      sync.Mutex
+	without map[*localScraper]bool // the scrapers that found no GPU at their first read; nil: it was logged
 }
 
 // newMachine opens the source of each local scraper to read what the receivers send, and connects to the Kubernetes API. With an error it returns
 // what could be opened.
 func newMachine(ctx context.Context, s *shared, open opener) (*machine, error) {
-	m := &machine{shared: s}
+	m := &machine{shared: s, without: map[*localScraper]bool{}}
 	keys := slices.DeleteFunc(slices.Clone(s.cfg.scraperKeys()), func(key string) bool { return !scraperKinds[key].local() })
 	if len(keys) == 0 {
 		return m, nil
@@ -128,6 +131,20 @@ func newAttributor(ctx context.Context, s *shared) (*attribution.Attributor, err
 		return nil, err
 	}
 	return attributor, attributor.Start(ctx)
+}
+
+// readWithoutGPU logs once if no scraper of this machine has found a GPU. What is configured has a warning of its own.
+func (m *machine) readWithoutGPU(s *localScraper, node *gpu.Node) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.without == nil || len(m.cfg.Scrapers) > 0 || node.HasGPU() {
+		return
+	}
+	if m.without[s] = true; len(m.without) == len(m.local) {
+		m.without = nil
+		m.logger.Info("No GPU found on this machine", zap.String("what", "GPUs"),
+			zap.String("reason", "no NVIDIA or AMD GPU is on the PCI bus; otelgpu doctor says what was looked for"))
+	}
 }
 
 // currentHost returns the machine with its labels as they are now.

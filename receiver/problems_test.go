@@ -17,7 +17,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 	"github.com/otelgpu/gpureceiver/internal/metadata"
@@ -121,13 +123,13 @@ func TestNoGPUOfAVendor(t *testing.T) {
 		asked    bool
 		missing  int64
 		other    bool // a GPU is bound to another driver
-		level    zapcore.Level
+		levels   []zapcore.Level
 		readable float64
 	}{
-		"by default":                           {false, 0, false, zapcore.InfoLevel, 1},
-		"by default, but there is a GPU":       {false, 1, false, zapcore.WarnLevel, 0},
-		"by default, but another driver's GPU": {false, 0, true, zapcore.WarnLevel, 0},
-		"configured":                           {true, 0, false, zapcore.WarnLevel, 0},
+		"by default":                           {false, 0, false, nil, 1},
+		"by default, but there is a GPU":       {false, 1, false, []zapcore.Level{zapcore.WarnLevel}, 0},
+		"by default, but another driver's GPU": {false, 0, true, []zapcore.Level{zapcore.WarnLevel}, 0},
+		"configured":                           {true, 0, false, []zapcore.Level{zapcore.WarnLevel}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) {
@@ -143,8 +145,11 @@ func TestNoGPUOfAVendor(t *testing.T) {
 			}
 			r.run(r.newMetrics())
 			eventually(t, func() bool { return source.reads.Load() > 3 }, "it runs")
-			require.Len(t, r.log.All(), 1)
-			assert.Equal(t, test.level, r.log.All()[0].Level)
+			var levels []zapcore.Level
+			for _, entry := range r.log.All() {
+				levels = append(levels, entry.Level)
+			}
+			assert.Equal(t, test.levels, levels)
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "the node is reported all the same")
 			readable := map[any]float64{}
 			for _, m := range r.metrics.AllMetrics() {
@@ -191,7 +196,32 @@ func TestGPUAppearsWithoutDriver(t *testing.T) {
 	for _, entry := range r.log.All() {
 		levels = append(levels, entry.Level)
 	}
-	assert.Equal(t, []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel}, levels)
+	assert.Equal(t, []zapcore.Level{zapcore.WarnLevel}, levels)
+}
+
+// The log begins with the GPUs that are read, each model once, or says that there are none.
+func TestStartSaysWhatWasFound(t *testing.T) {
+	h200 := func(id string) gpu.Device {
+		d := healthy(id)
+		d.Model, d.Info.DriverVersion = "NVIDIA H200", "580.159.04"
+		return d
+	}
+	for want, devices := range map[string][]gpu.Device{
+		"Reading 2 NVIDIA H200 (driver 580.159.04)": {h200("GPU-1"), h200("GPU-2")},
+		"No GPU found on this machine":              nil,
+	} {
+		t.Run(want, func(t *testing.T) {
+			source := &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return nodeOf(devices...), nil }}
+			r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": &fakeSource{next: func(context.Context, int) (*gpu.Node, error) { return nodeOf(), nil }}})
+			r.cfg.Scrapers = nil
+			core, log := observer.New(zap.InfoLevel)
+			r.set.Logger = zap.New(core)
+			r.run(r.newMetrics())
+			eventually(t, func() bool { return source.reads.Load() > 3 && log.Len() > 0 }, "it runs")
+			require.Len(t, log.All(), 1)
+			assert.Equal(t, want, log.All()[0].Message)
+		})
+	}
 }
 
 // telemetryRig collects the receiver's own telemetry.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
@@ -111,7 +113,7 @@ func newRigOf(t *testing.T, open opener) *rig {
 		t: t, cfg: createDefaultConfig().(*Config), set: receivertest.NewNopSettings(metadata.Type),
 		host: componenttest.NewNopHost(), metrics: new(consumertest.MetricsSink), logs: new(consumertest.LogsSink), log: log,
 	}
-	r.set.ID, r.set.Logger = component.NewID(metadata.Type), zap.New(core)
+	r.set.ID, r.set.Logger = component.NewID(metadata.Type), zap.New(withoutStart{core})
 	r.cfg.ControllerConfig.CollectionInterval = tick
 	r.cfg.ControllerConfig.InitialDelay = 0
 	r.cfg.ControllerConfig.Timeout = patience
@@ -124,6 +126,22 @@ func newRigOf(t *testing.T, open opener) *rig {
 		return open(key, cfg, want)
 	}}
 	return r
+}
+
+// withoutStart drops the lines on what the start has found: most tests are about what follows.
+type withoutStart struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (c withoutStart) With(fields []zapcore.Field) zapcore.Core {
+	return withoutStart{c.Core.With(fields)}
+}
+
+// Check implements zapcore.Core.
+func (c withoutStart) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if strings.HasPrefix(entry.Message, "Reading ") || strings.HasPrefix(entry.Message, "No GPU found") {
+		return checked
+	}
+	return c.Core.Check(entry, checked)
 }
 
 // instances returns what the receivers of each configuration share.

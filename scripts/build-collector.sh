@@ -15,9 +15,12 @@ if [ -x "$binary" ] && [ "$(cat "$binary.stamp" 2>/dev/null)" = "$stamp" ]; then
 	exit 0
 fi
 echo "Building $binary (some minutes the first time)…" >&2
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! go tool -modfile=tools/go.mod builder --config=builder-config.yaml --skip-strict-versioning=false >"$log" 2>&1; then
+log=$(mktemp) config=$(mktemp)
+trap 'rm -f "$log" "$config"' EXIT
+[ -e .git ] || COMMIT=${COMMIT:-unknown} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0} # the sources may come from an archive
+source scripts/release-version.sh
+builder_config "$(dirname "$binary")" >"$config"
+if ! go tool -modfile=tools/go.mod builder --config="$config" --skip-strict-versioning=false >"$log" 2>&1; then
 	cat "$log" >&2
 	exit 1
 fi

@@ -15,11 +15,8 @@ export GOWORK=off GOFLAGS=-buildvcs=false CGO_CFLAGS="-O2 -g -Wno-deprecated-dec
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# The distribution's sources, with the commit in the version.
-awk -v out="./$src" -v version="$VERSION+$COMMIT" '
-	/^  output_path:/ { print "  output_path: " out; next }
-	/^  version:/ { print "  version: " version; next }
-	{ print }' builder-config.yaml >"$out/builder-config.yaml"
+# The distribution's sources.
+builder_config "$src" >"$out/builder-config.yaml"
 go tool -modfile=tools/go.mod builder --config="$out/builder-config.yaml" --skip-compilation --skip-strict-versioning=false >"$log" 2>&1 ||
 	{ cat "$log" >&2; exit 1; }
 

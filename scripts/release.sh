@@ -54,8 +54,8 @@ for target in "$@"; do
 		cp deploy/systemd/otelcol-gpu.service "$folder/"
 		cp -r deploy/slurm "$folder/"
 		"$out/tools/archive" "$folder" "$out/$name.tar.gz"
-		# A package's programs are in /usr/bin, what is installed by hand in /usr/local/bin.
-		sed -i 's|^ExecStart=/usr/local/bin/|ExecStart=/usr/bin/|' "$folder/otelcol-gpu.service"
+		# A package's files are in /usr, what is installed by hand in /usr/local.
+		sed -i 's|/usr/local/|/usr/|g' "$folder/otelcol-gpu.service"
 		cp deploy/package/* "$folder/"
 		chmod -R u=rwX,go=rX "$folder"
 		for format in deb rpm; do

@@ -67,6 +67,7 @@ func TestDoctorKubeletAndExporter(t *testing.T) {
 	dead := check(t, r, "exporters", "otlphttp/dead")
 	assert.Equal(t, doctor.Failed, dead.State)
 	assert.Contains(t, dead.Found, "connection refused")
+	assert.Contains(t, dead.Found, "set OTLP_URL")
 	assert.NotContains(t, got.out, "unused")
 	assert.NotContains(t, got.out+got.err, "s3cret")
 

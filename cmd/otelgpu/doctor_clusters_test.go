@@ -131,7 +131,7 @@ func TestDoctorTimeout(t *testing.T) {
 	assert.Empty(t, got.err)
 	r := report(t, got)
 	assert.Equal(t, "api_unreachable", check(t, r, "gpu: scrapers::kubernetes_exec::clusters::0", "API server").Reason)
-	assert.Contains(t, check(t, r, "time", "timeout").Found, "give more time with --timeout")
+	assert.Contains(t, check(t, r, "time", "timeout").Found, "raise it with --timeout")
 	assert.Contains(t, files(t, bundle)["doctor.txt"], "--timeout")
 }
 

@@ -136,4 +136,5 @@ func TestDoctorPermission(t *testing.T) {
 	assert.Equal(t, "permission_denied", source.Reason)
 	assert.Contains(t, source.Found, "permission denied")
 	assert.Contains(t, check(t, r, "machine", "user").Found, "user ID 65534, group ID 65534")
+	assert.Contains(t, check(t, r, "machine", "user").Found, "capabilities none that sources use")
 }

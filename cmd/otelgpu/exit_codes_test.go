@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		"get nodes --password x":           {code: 2, err: "otelgpu: flag provided but not defined: -password; -h lists the flags\n"},
 		"get nodes --user a":               {code: 2, err: "otelgpu: --user without a password; give --password-file, or set OTELGPU_PASSWORD\n"},
 		"get nodes --password-file a":      {code: 2, err: "otelgpu: --password-file without a user; give --user\n"},
-		"get nodes --server ftp://h":       {code: 2, err: "otelgpu: the server's address has the scheme \"ftp\"; give it as http://HOST:PORT or https://HOST:PORT\n"},
+		"get nodes --server ftp://h":       {code: 2, err: "otelgpu: the scheme of the server's address is \"ftp\"; give it as http://HOST:PORT or https://HOST:PORT\n"},
 		"get nodes --timeout 0s":           {code: 2, err: "otelgpu: --timeout is 0s; give a time above 0\n"},
 		"top GPU-0":                        {code: 2, err: "otelgpu: top GPU-0: only flags are accepted; -h lists them\n"},
 		"top --interval 1ms":               {code: 2, err: "otelgpu: --interval is 1ms; give at least 100ms\n"},

@@ -181,7 +181,7 @@ func TestGetCredentials(t *testing.T) {
 		got := otelgpu(t, append([]string{"get", "nodes", "--server", server.URL}, strings.Fields(args)...)...)
 		assert.Equal(t, want, header)
 		assert.Equal(t, 1, got.code)
-		assert.Contains(t, got.err, "asks for credentials, or refuses those that were sent; give --token-file, or --user and --password-file")
+		assert.Contains(t, got.err, "requires credentials, or rejects the credentials that were sent; give --token-file, or --user and --password-file")
 		assert.NotContains(t, got.err, "s3cret")
 		assert.NotContains(t, got.err, "fr0menv")
 	}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -33,8 +34,8 @@ func runCollector(ctx context.Context, args []string, input, out *os.File) error
 	flags := newFlags("otelgpu run")
 	server.register(flags)
 	flags.StringVar(&server.server, "server", client.DefaultServer, "`URL` of its gpu_view exporter")
-	flags.StringVar(&r.binary, "collector", "dist/otelcol-gpu", "the `PROGRAM` to start")
-	flags.StringVar(&r.config, "config", "config/run.yaml", "its configuration `FILE`; it must contain a gpu_view exporter at --server")
+	flags.StringVar(&r.binary, "collector", "", "the `PROGRAM` to start (default dist/otelcol-gpu, otelcol-gpu beside otelgpu, or in PATH)")
+	flags.StringVar(&r.config, "config", "", "its configuration `FILE`, with a gpu_view exporter at --server (default config/run.yaml here, beside otelgpu, or as installed)")
 	flags.StringVar(&r.log, "log", "collector.log", "the `FILE` of its log")
 	flags.StringVar(&r.also, "also", "", "another `TEXT` to show after the page's address, such as what else the collector serves")
 	flags.BoolVar(&r.simulated, "simulated", false, "show that the hardware is simulated")
@@ -50,6 +51,7 @@ func runCollector(ctx context.Context, args []string, input, out *os.File) error
 	if err := checkInterval(o.Interval); err != nil {
 		return err
 	}
+	r.binary, r.config = cmp.Or(r.binary, collector.FindProgram()), cmp.Or(r.config, collector.FindConfig())
 	if r.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.duration)

@@ -63,6 +63,9 @@ func (f *serverFlags) client() (*client.Client, error) {
 	return c, nil
 }
 
+// isDefault reports whether neither a flag nor the environment names the server.
+func (f *serverFlags) isDefault() bool { return f.server == "" && os.Getenv(envServer) == "" }
+
 // authorize returns nil if there are no credentials. Flags come before the environment.
 func (f *serverFlags) authorize() (client.Authorize, error) {
 	user := cmp.Or(f.user, os.Getenv(envUser))

@@ -180,7 +180,7 @@ func TestTopErrors(t *testing.T) {
 		kind, body string
 		want       string
 	}{
-		"401":            {401, "text/plain", "no", "asks for credentials"},
+		"401":            {401, "text/plain", "no", "requires credentials"},
 		"another server": {200, "text/html", "<html>", "check that --server is the address of the gpu_view exporter"},
 		"half an answer": {200, "application/json", `{"items":[{"gpus"`, "not the API's JSON"},
 		"escape":         {503, "application/problem+json", `{"title":"\u001b]0;pwned\u0007No GPU","remedy":"\u001b[2Jlook"}`, "No GPU; look"},

@@ -25,7 +25,7 @@ func requireUnread(t *testing.T, d *gpu.Device, id string) {
 	assert.True(t, d.ProcessesUnread)
 	assert.Equal(t, id, d.ID)
 	assert.Equal(t, "AMD Instinct MI100", d.Model)
-	assert.Empty(t, d.Faults, "nobody says that it failed")
+	assert.Empty(t, d.Faults, "its failure is not reported")
 	assert.False(t, d.Memory.Limit.Known())
 }
 
@@ -81,7 +81,7 @@ func TestFilesNotPermitted(t *testing.T) {
 			require.NotNil(t, node.Failure)
 			assert.Equal(t, [3]int64{-1, 2, 0}, presence(node))
 			assert.Equal(t, gpu.FailurePermission, node.Failure.Reason)
-			require.ErrorContains(t, node.Failure, "let the collector's user read the file")
+			require.ErrorContains(t, node.Failure, "allow the collector's user to read the file")
 		})
 	}
 }

@@ -59,7 +59,7 @@ func TestParseRecords(t *testing.T) {
 		`{"gpu": 0`:                       {0, "output ends in the middle"},
 		`[{"gpu": 0}}`:                    {1, "output ends in the middle"},
 		`[`:                               {0, "output is not JSON"},
-		"":                                {0, "output is not JSON: there is none"},
+		"":                                {0, "output is not JSON: it is empty"},
 		"GPU: 0\n    USAGE: [1 %, N/A]\n": {0, `output is not JSON: it begins with "GPU: 0 USAGE`},
 	} {
 		list, err = parseRecords([]byte(input))

@@ -141,7 +141,7 @@ func TestConfigRefused(t *testing.T) {
 		"processes:\ncontainers: {docker: {path: x}}":              "attribution::containers::docker: path: ",
 		"processes: {proc_path: proc}":                             "attribution::processes: proc_path: ",
 		"processes: {log_path: ''}":                                "attribution::processes: log_path: ",
-		"node_name: n1\nowners: {auth_type: tls}":                  `auth_type: "tls" is not known`,
+		"node_name: n1\nowners: {auth_type: tls}":                  `auth_type: "tls" is unknown`,
 		"node_name: n1\nowners: {kinds: ['*']}":                    `attribution::owners: kinds::0: "*" is not a kind of objects`,
 		"node_name: n1\nowners: {kinds: ['*.kubeflow.org']}":       `attribution::owners: kinds::0: "*.kubeflow.org" is not a kind`,
 		"node_name: n1\nowners: {labels: [ok, '*']}":               `attribution::owners: labels::1: "*" is not the full key of a label or an annotation`,

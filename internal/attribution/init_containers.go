@@ -66,6 +66,6 @@ func keptDevices(pods []*kube.Pod, vendor gpu.Vendor, gpus gpuNames) keptForInit
 }
 
 func (k keptForInit) err() error {
-	return fmt.Errorf("attribution: the kubelet reserves %d GPUs for init containers and does not list them, such as those of pod %s; "+
+	return fmt.Errorf("attribution: the kubelet reserves %d GPUs for init containers and does not list them, such as the GPUs of pod %s; "+
 		"GPUs without a known holder may be among them", k.count, k.pod)
 }

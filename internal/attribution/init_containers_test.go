@@ -85,7 +85,7 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 			}
 			require.Len(t, node.Problems, 1)
 			assert.EqualError(t, node.Problems[0].Err, "attribution: the kubelet reserves 1 GPUs for init containers and does not list them, "+
-				"such as those of pod ml/train-0; GPUs without a known holder may be among them")
+				"such as the GPUs of pod ml/train-0; GPUs without a known holder may be among them")
 		})
 	}
 	t.Run("of a replica", func(t *testing.T) {

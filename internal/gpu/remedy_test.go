@@ -23,6 +23,6 @@ func TestEachFaultHasARemedy(t *testing.T) {
 
 func TestMostUrgentRemedy(t *testing.T) {
 	assert.Equal(t, FaultHung, RemedyFor(FaultRemapPending, FaultHung).Fault)
-	assert.Equal(t, "Let its work end, start no more, then reset the GPU.", RemedyFor(FaultDrain).Text())
+	assert.Equal(t, "Let its work finish, start no new work, then reset the GPU.", RemedyFor(FaultDrain).Text())
 	assert.Empty(t, RemedyFor().Text())
 }

@@ -14,7 +14,7 @@ func TestConfig(t *testing.T) {
 	cfg := DefaultConfig()
 	require.NoError(t, cfg.Validate())
 	cfg.Method = "journal"
-	require.EqualError(t, cfg.Validate(), `method: "journal" is not known; allowed are auto, kmsg, syslog`)
+	require.EqualError(t, cfg.Validate(), `method: "journal" is unknown; allowed are auto, kmsg, syslog`)
 	cfg = Config{Method: MethodKmsg, RootPath: "host"}
 	require.ErrorContains(t, cfg.Validate(), `root_path: "host" is not an absolute path`)
 }

@@ -27,7 +27,7 @@ func TestCheck(t *testing.T) {
 		{"none", Config{AuthType: AuthNone}, ""},
 		{"endpoint", Config{Endpoint: "https://10.0.0.1:6443", TokenFile: "/t", CAFile: "/ca"}, ""},
 		{"endpoint without authentication", Config{AuthType: AuthNone, Endpoint: "http://127.0.0.1:8001"}, ""},
-		{"unknown", Config{AuthType: "tls"}, `auth_type: "tls" is not known; allowed are serviceAccount, kubeConfig and none`},
+		{"unknown", Config{AuthType: "tls"}, `auth_type: "tls" is unknown; allowed are serviceAccount, kubeConfig and none`},
 		{"spelling", Config{AuthType: "serviceaccount"}, "auth_type: "},
 		{"context", Config{Context: "prod"}, "context: is only allowed with auth_type: kubeConfig"},
 		{"exec", Config{AllowExecCredentials: true}, "allow_exec_credentials: "},

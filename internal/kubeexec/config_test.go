@@ -78,7 +78,7 @@ func TestConfigErrors(t *testing.T) {
 		},
 		"two faults of one cluster": {
 			map[string]any{"clusters": []any{map[string]any{"name": "a", "auth_type": "magic", "token_file": "/t"}}},
-			[]string{`clusters::0::auth_type: "magic" is not known`, "clusters::0::token_file: is only allowed with endpoint"},
+			[]string{`clusters::0::auth_type: "magic" is unknown`, "clusters::0::token_file: is only allowed with endpoint"},
 		},
 		"no selector": {
 			map[string]any{"clusters": cluster, "targets": []any{map[string]any{"namespace": "a"}}},
@@ -87,9 +87,9 @@ func TestConfigErrors(t *testing.T) {
 		"bad selector":   {target(map[string]any{"label_selector": "a b"}), []string{`targets::0::label_selector: "a b" is not a label selector`}},
 		"bad namespace":  {target(map[string]any{"namespace": "A/b"}), []string{`targets::0::namespace: "A/b" is not the name of a namespace`}},
 		"bad container":  {target(map[string]any{"container": "a&b"}), []string{`targets::0::container: "a&b" is not the name of a container`}},
-		"unknown tool":   {target(map[string]any{"tool": "rm", "container": "a"}), []string{`targets::0::tool: "rm" is not known; allowed are nvidia_smi, rocm_smi and amd_smi`}},
+		"unknown tool":   {target(map[string]any{"tool": "rm", "container": "a"}), []string{`targets::0::tool: "rm" is unknown; allowed are nvidia_smi, rocm_smi and amd_smi`}},
 		"no container":   {target(map[string]any{"tool": "amd_smi"}), []string{"targets::0::container: must be set with tool: amd_smi"}},
-		"unknown query":  {target(map[string]any{"query": "all"}), []string{`targets::0::query: "all" is not known; allowed are fast and full`}},
+		"unknown query":  {target(map[string]any{"query": "all"}), []string{`targets::0::query: "all" is unknown; allowed are fast and full`}},
 		"query of AMD":   {target(map[string]any{"tool": "amd_smi", "container": "a", "query": "full"}), []string{"targets::0::query: is only allowed with tool: nvidia_smi"}},
 		"node selector":  {map[string]any{"clusters": cluster, "node_selector": "a=b=c"}, []string{`node_selector: "a=b=c" is not a label selector`}},
 		"max_concurrent": {map[string]any{"clusters": cluster, "max_concurrent": 0}, []string{"max_concurrent: must be from 1 to 1024, got 0"}},

@@ -182,10 +182,10 @@ func TestProcessesUnreadable(t *testing.T) {
 			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
 				return 0, &exec.StartError{Message: exectest.NotStarted("sh").Error()}
 			})
-		}, "there is no sh in it"},
+		}, "the container contains no sh"},
 		{"no sh, by exit code", func(f *fixture) {
 			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 127, nil })
-		}, "there is no sh in it"},
+		}, "the container contains no sh"},
 		{"unreachable", func(f *fixture) {
 			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 0, errors.New("no route") })
 		}, "no route"},

@@ -6391,7 +6391,7 @@ type metricHwGpuTemperatureMargin struct {
 // init fills hw.gpu.temperature.margin metric with initial data.
 func (m *metricHwGpuTemperatureMargin) init() {
 	m.data.SetName("hw.gpu.temperature.margin")
-	m.data.SetDescription("Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)")
+	m.data.SetDescription("Degrees left until the limit, as the driver says it (NVIDIA T.Limit less its value at the limit). Never computed from a temperature. (extension)")
 	m.data.SetUnit("Cel")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)

@@ -3244,7 +3244,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.temperature.margin"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Degrees left until the limit (T.Limit of newer boards). Never converted into a temperature. (extension)", mi.Description())
+					assert.Equal(t, "Degrees left until the limit, as the driver says it (NVIDIA T.Limit less its value at the limit). Never computed from a temperature. (extension)", mi.Description())
 					assert.Equal(t, "Cel", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())

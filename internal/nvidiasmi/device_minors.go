@@ -20,13 +20,18 @@ import (
 
 // deviceMinors are the numbers of the GPUs' device nodes, /dev/nvidia<minor>, by which allocations name a GPU. They are not indices: the
 // kernel driver numbers GPUs in the order in which it finds them, the tool by PCI address. A table of GPUs does not have them, so the fast
-// query runs -q -x if the number of a GPU is unknown.
+// query runs -q -x if the number of a GPU is unknown. From there it also has T.Limit's values at the limits.
 type deviceMinors struct {
-	driver string // the version from which the numbers are
-	// byGPU has the GPUs whose numbers were read. A GPU without a number has no device node, as on Windows.
-	byGPU map[string]gpu.Opt[int64]
-	retry backoff.Backoff
-	err   error // why the last query did not return all numbers
+	driver string             // the version from which the numbers are
+	byGPU  map[string]fromXML // the GPUs whose numbers were read
+	retry  backoff.Backoff
+	err    error // why the last query did not return all numbers
+}
+
+// fromXML is what XML alone has of a GPU, and what does not change while the driver has the GPU.
+type fromXML struct {
+	minor        gpu.Opt[int64] // A GPU without a number has no device node, as on Windows.
+	tLimitPoints [gpu.NumLimits]gpu.Opt[float64]
 }
 
 // follow forgets outdated numbers: the numbers of another driver version, and the numbers of GPUs that the driver has lost, which may get
@@ -51,12 +56,12 @@ const maxMinors = 1024
 // take takes the numbers from a listing in XML.
 func (m *deviceMinors) take(listing *parse.Listing) {
 	if m.byGPU == nil || len(m.byGPU) > maxMinors {
-		m.byGPU = map[string]gpu.Opt[int64]{}
+		m.byGPU = map[string]fromXML{}
 	}
 	for i := range listing.GPUs {
 		g := &listing.GPUs[i]
 		if key := minorKey(&g.Device); key != "" && !g.MinorFailed && !g.Unreadable {
-			m.byGPU[key] = g.Minor.Or(m.byGPU[key])
+			m.byGPU[key] = fromXML{g.Minor.Or(m.byGPU[key].minor), g.TLimitPoints}
 		}
 	}
 }
@@ -117,7 +122,7 @@ func (m *deviceMinors) query(ctx context.Context, runner command.Runner, gpus []
 // name returns the name of a GPU's device node. It is empty if the number is unknown, or the GPU has no device node, as on Windows: a name
 // made of the index may be the name of another GPU's node.
 func (m *deviceMinors) name(g *parse.GPU) string {
-	if n, ok := g.Minor.Or(m.byGPU[minorKey(&g.Device)]).Get(); ok {
+	if n, ok := g.Minor.Or(m.byGPU[minorKey(&g.Device)].minor).Get(); ok {
 		return "nvidia" + strconv.FormatInt(n, 10)
 	}
 	return ""

@@ -137,7 +137,7 @@ func TestUnknownMinorNumbers(t *testing.T) {
 		"hangs":     {answer{err: fmt.Errorf("nvidia-smi: %w", command.ErrTimeout)}, "did not end in time", "2 of 2"},
 		"garbage":   {answer{stdout: "\x00"}, "no nvidia_smi_log", "2 of 2"},
 		"says no":   {answer{stdout: "Failed to initialize NVML: Unknown Error\n", exit: 255}, "Unknown Error", "2 of 2"},
-		"half":      {answer{stdout: minorsXML("1", "0").stdout[:300], truncated: true}, "the output ends early", "1 of 2"},
+		"half":      {answer{stdout: minorsXML("1", "0").stdout[:400], truncated: true}, "the output ends early", "1 of 2"},
 		"other GPU": {minorsXML("1"), "the output does not contain them", "1 of 2"},
 		"refused":   {minorsXML("1", "Unknown Error"), "the output does not contain them", "1 of 2"},
 	} {

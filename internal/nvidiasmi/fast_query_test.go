@@ -32,7 +32,7 @@ func tableTool(t *testing.T, known []string) *tool {
 	values := map[string][2]string{
 		"index": {"0", "1"}, "uuid": {"GPU-a", "GPU-b"}, "gpu_uuid": {"GPU-a", "GPU-b"}, "pci.bus_id": {"00000000:0A:00.0", "00000000:0B:00.0"},
 		"driver_version": {"550.1", "550.1"}, "mig.mode.current": {"[N/A]", "Disabled"}, "name": {"A, B", "A"}, "count": {"2", "2"},
-		"temperature.gpu": {"50", "51"}, "memory.used": {"600 MiB", "31 MiB"}, "utilization.gpu": {"50 %", "[N/A]"}, "power.limit": {"400.00 W", "400.00 W"},
+		"temperature.gpu": {"50", "51"}, "temperature.gpu.tlimit": {"30", "[N/A]"}, "memory.used": {"600 MiB", "31 MiB"}, "utilization.gpu": {"50 %", "[N/A]"}, "power.limit": {"400.00 W", "400.00 W"},
 	}
 	f.table = func(fields []string) answer {
 		var rows [2][]string
@@ -56,8 +56,8 @@ func minorsXML(minors ...string) answer {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>550.1</driver_version>\n")
 	for i, minor := range minors {
-		fmt.Fprintf(&b, "\t<gpu id=\"00000000:%02X:00.0\">\n\t\t<product_name>A</product_name>\n\t\t<uuid>GPU-%c</uuid>\n\t\t<minor_number>%s</minor_number>\n\t</gpu>\n",
-			0x0a+i, 'a'+i, minor)
+		fmt.Fprintf(&b, "\t<gpu id=\"00000000:%02X:00.0\">\n\t\t<product_name>A</product_name>\n\t\t<uuid>GPU-%c</uuid>\n\t\t<minor_number>%s</minor_number>\n"+
+			"\t\t<temperature><gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold></temperature>\n\t</gpu>\n", 0x0a+i, 'a'+i, minor)
 	}
 	return answer{stdout: b.String() + "</nvidia_smi_log>\n"}
 }
@@ -75,6 +75,7 @@ func TestFastRead(t *testing.T) {
 	assert.Equal(t, gpu.Some(0), d.Index)
 	assert.Equal(t, "A, B", d.Model)
 	assert.Equal(t, gpu.Some(50.0), d.Temperature[gpu.SensorGPU])
+	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{gpu.LimitDegraded: gpu.Some(32.0)}, d.TemperatureMargin, "-q -x has the points on the scale of T.Limit")
 	assert.Equal(t, gpu.Some(400.0), d.Power.Limit[gpu.LimitEnforced])
 
 	p := processOf(t, node, "GPU-a", 100)

@@ -238,6 +238,8 @@ func (q *queries) identify(out *output) {
 		d.CurrentIndex = d.Index
 		d.Info.ComputeCapability = cmp.Or(d.Info.ComputeCapability, q.deviceList.capabilities[d.ID])
 		d.Name = q.minors.name(g)
+		points := q.minors.byGPU[minorKey(d)].tLimitPoints
+		g.AddMargins(&points)
 	}
 }
 

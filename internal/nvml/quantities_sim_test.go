@@ -44,6 +44,7 @@ threshold.slowdown = 92
 threshold.gpu_max = 87
 threshold.memory_max = 105
 tlimit.margin = 26
+tlimit.gpu_max = 5
 tlimit.shutdown = -7
 fans = 2
 fan = 58
@@ -178,7 +179,8 @@ func TestQuantities(t *testing.T) {
 	approx(t, 95, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical], "shutdown")
 	approx(t, 87, d.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax], "highest of the GPU")
 	approx(t, 105, d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax], "highest of the memory")
-	approx(t, 26, d.TemperatureMargin[gpu.LimitDegraded], "margin")
+	approx(t, 21, d.TemperatureMargin[gpu.LimitMax], "the GPU is at its max operating temperature when 26 have fallen to 5")
+	approx(t, 28, d.TemperatureMargin[gpu.LimitDegraded], "the GPU slows down when 26 have fallen to -2")
 	approx(t, 33, d.TemperatureMargin[gpu.LimitCritical], "the GPU shuts down when 26 have fallen to -7")
 	assert.Equal(t, []gpu.Fan{
 		{Location: "fan0", Ratio: gpu.Some(0.58), Speed: gpu.Some[int64](1234)}, {Location: "fan1", Ratio: gpu.Some(0.58)},
@@ -295,7 +297,7 @@ func TestAbsence(t *testing.T) {
 			assert.False(t, d.Interconnect.Transmitted.Known(), "it has no links")
 			assert.False(t, d.Temperature[gpu.SensorMemory].Known())
 			assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, d.TemperatureLimit, "it has margins only")
-			approx(t, 45, d.TemperatureMargin[gpu.LimitDegraded], "margin")
+			approx(t, 45, d.TemperatureMargin[gpu.LimitMax], "margin")
 			assert.Len(t, d.Fans, 2)
 		}},
 		"turing": {"turing", func(t *testing.T, d *gpu.Device) {

@@ -79,7 +79,7 @@ func TestEveryReadingIsUnsupported(t *testing.T) {
 			for range 3 {
 				n := b.read()
 				healthy(t, n, 3, 1)
-				assert.Contains(t, failed(t, n, 1, gpu.FaultUnreachable).Faults[0].Message, "no reading")
+				assert.Contains(t, failed(t, n, 1, gpu.FaultUnreachable).Faults[0].Message, "no values")
 				assert.Nil(t, n.Failure)
 			}
 			b.set("[fault f]\npresent = false")

@@ -157,7 +157,7 @@ func (a attribute) check(result *violations, subject string, value pcommon.Value
 	switch {
 	case a.Type == "string" && value.Type() == pcommon.ValueTypeStr && value.Str() != "":
 		if len(a.Enum) > 0 && !slices.Contains(a.Enum, value.Str()) {
-			result.add("%s is none of %v", subject, a.Enum)
+			result.add("%s is not one of %v", subject, a.Enum)
 		}
 	case a.Type == "bool" && value.Type() == pcommon.ValueTypeBool:
 	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt, a.Type == "double" && value.Type() == pcommon.ValueTypeDouble,

@@ -27,7 +27,7 @@ func TestDeclared(t *testing.T) {
 		"hw.gpu.io is of double, declared as int",
 		"hw.power is a counter of J, declared as a gauge of W",
 		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.colour is not declared",
-		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.type is none of [gpu]",
+		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.type is not one of [gpu]",
 		"hw.status{hw.id=GPU-1,hw.state=ok}: hw.type is required",
 	} {
 		assert.Contains(t, got, want)

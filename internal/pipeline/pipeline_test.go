@@ -88,7 +88,7 @@ func TestPipelineEvents(t *testing.T) {
 	}
 }
 
-// A problem of a vendor whose GPUs are not configured is information until the machine has such a GPU.
+// A problem of a vendor whose GPUs are not configured is for debugging until the machine has such a GPU.
 func TestPipelineOptional(t *testing.T) {
 	p, log, _ := newPipeline(func(o *Options) { o.Optional = true })
 	node := nodeOf()
@@ -99,7 +99,7 @@ func TestPipelineOptional(t *testing.T) {
 	p.Take(t.Context(), node)
 	p.Take(t.Context(), node)
 	assert.Equal(t, 1, p.Unreadable())
-	assert.Equal(t, []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel}, levels(log))
+	assert.Equal(t, []zapcore.Level{zapcore.WarnLevel}, levels(log))
 }
 
 // A failed read is logged once and does not end the problems of earlier reads.

@@ -38,7 +38,7 @@ func (l *ProblemLog) Add(p gpu.Problem) {
 }
 
 // Update logs the problems of a read that are new or have another reason, and the problems of earlier reads that are over. expected reports
-// whether anything should be readable; otherwise a problem is information. It becomes a warning when that changes.
+// whether anything should be readable; otherwise a problem is for debugging. It becomes a warning when that changes.
 func (l *ProblemLog) Update(problems []gpu.Problem, expected bool) {
 	if len(problems) == 0 && len(l.history.subjects) == 0 {
 		return
@@ -77,7 +77,7 @@ func (l *ProblemLog) failed(out *lines, s subject, why *reason, expected bool) {
 	l.present[s] = expected
 	n := line{level: zapcore.WarnLevel, event: "Read failed", topic: s.topic, reason: why.text, kind: why.kind()}
 	if !expected {
-		n.level, n.event = zapcore.InfoLevel, "No GPU of this vendor found"
+		n.level, n.event = zapcore.DebugLevel, "No GPU of this vendor found"
 	}
 	if l.history.changed(s, n.event+": "+n.kind) {
 		out.add(n, s.device, "")

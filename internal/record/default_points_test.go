@@ -27,7 +27,7 @@ func ofTheHardware(p otlptest.Point) bool {
 	case "hw.power.limit":
 		return value("hw.limit_type", "min", "default")
 	case "hw.gpu.temperature.margin":
-		return value("hw.limit_type", "high.critical")
+		return value("hw.limit_type", "high.critical", "max")
 	case "hw.gpu.utilization":
 		return value("hw.gpu.task", "media")
 	default:
@@ -41,7 +41,7 @@ func TestDefaultSetGrowsByAtMostAThird(t *testing.T) {
 		node          *gpu.Node
 		before, added int
 	}{
-		"H100":   {atWork(h100()), 72, 22},
+		"H100":   {atWork(h100()), 72, 23},
 		"MI300X": {atWork(mi300x()), 63, 18},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func h100() gpu.Device {
 	}
 	d.TemperatureLimit[gpu.SensorGPU] = [gpu.NumLimits]gpu.Opt[float64]{gpu.LimitDegraded: gpu.Some(87.0), gpu.LimitCritical: gpu.Some(92.0), gpu.LimitMax: gpu.Some(85.0)}
 	d.TemperatureLimit[gpu.SensorMemory][gpu.LimitMax] = gpu.Some(95.0)
-	d.TemperatureMargin[gpu.LimitDegraded], d.TemperatureMargin[gpu.LimitCritical] = gpu.Some(30.0), gpu.Some(35.0)
+	d.TemperatureMargin = [gpu.NumLimits]gpu.Opt[float64]{gpu.LimitDegraded: gpu.Some(30.0), gpu.LimitCritical: gpu.Some(35.0), gpu.LimitMax: gpu.Some(28.0)}
 	for _, reason := range []gpu.ThrottleReason{
 		gpu.ThrottleSWPowerCap, gpu.ThrottleHWSlowdown, gpu.ThrottleSyncBoost, gpu.ThrottleSWThermal, gpu.ThrottleHWThermal, gpu.ThrottleHWPowerBrake,
 	} {

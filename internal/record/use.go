@@ -70,7 +70,7 @@ func allocationText(e *gpu.Event) string {
 	container := containerText(e.Holder.Container)
 	if e.Type == gpu.EventAllocated {
 		if e.Use != nil && !e.Use.StartKnown {
-			return fmt.Sprintf("%s is allocated to %s; the start is not known", device, container)
+			return fmt.Sprintf("%s is allocated to %s; the start is unknown", device, container)
 		}
 		return fmt.Sprintf("%s allocated to %s", device, container)
 	}

@@ -81,7 +81,7 @@ func TestUseBodies(t *testing.T) {
 	assert.Equal(t, []string{
 		"nvidia0 (NVIDIA H100 80GB HBM3 3g.40gb) allocated to team/train-0/main",
 		"team/train-0/main released nvidia0 (NVIDIA H100 80GB HBM3 3g.40gb) after 2h1m1s, busy for 1h50m0s",
-		amdID + " is allocated to team/notebook/main; the start is not known",
+		amdID + " is allocated to team/notebook/main; the start is unknown",
 		"team/notebook/main released " + amdID + " after at least 10m0s",
 		"2 nvidia.com/gpu of node-a allocated to team/train-0/main",
 		"team/train-0/main released 2 nvidia.com/gpu of node-a after 1h0m0s",

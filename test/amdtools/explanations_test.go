@@ -16,7 +16,7 @@ type refusal struct {
 }
 
 var (
-	noVoltage  = refusal{"output is not JSON: there is none: ERROR:root:ROCm SMI returned 8", "the tool cannot do without a sensor of the core voltage, and MI300 came after it"}
+	noVoltage  = refusal{"output is not JSON: it is empty: ERROR:root:ROCm SMI returned 8", "the tool cannot do without a sensor of the core voltage, and MI300 came after it"}
 	noIdentity = refusal{
 		"it shows neither a unique id nor a PCI address of any GPU",
 		"the APU has no unique_id file, and amd-smi gets the PCI address from the DRM device, which the simulation does not have",

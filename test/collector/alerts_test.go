@@ -58,7 +58,7 @@ var nodeAlerts = map[string]struct {
 	"hot": {alerts: []string{"GPUHot nvidia0"}, play: func(n *alertingNode, alerts []string) {
 		n.install()
 		n.start(2)
-		n.set("[gpu 0]\ntlimit.margin = 3")
+		n.set("[gpu 0]\ntlimit.margin = 2")
 		n.fires(alerts...)
 		n.set("")
 		n.fires()

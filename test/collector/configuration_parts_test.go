@@ -23,6 +23,7 @@ func TestPartsFit(t *testing.T) {
 	for name, fits := range map[string][]string{
 		"persistent-queue.yaml":        {"agent.yaml", "agent-kubernetes.yaml", "exec.yaml"},
 		"telemetry-otlp.yaml":          {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml", "k8s-attributes.yaml"},
+		"slurm.yaml":                   {"agent.yaml", "agent-prometheus.yaml"},
 		"otlp-http.yaml":               {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "exec.yaml", "k8s-attributes.yaml"},
 		"otlp-token.yaml":              {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml", "k8s-attributes.yaml"},
 		"mtls-agent.yaml":              {"agent.yaml", "agent-kubernetes.yaml", "amd.yaml", "cluster.yaml", "exec.yaml", "k8s-attributes.yaml"},

@@ -23,20 +23,22 @@ var emptyPanels = map[string]string{
 	"gpureceiver-fleet: Firing alerts":                          noRulesHere,
 	"gpureceiver-node: Firing alerts":                           noRulesHere,
 	"gpureceiver-health: Firing alerts":                         noRulesHere,
+	"gpureceiver-gpu: Firing alerts":                            noRulesHere,
+	"gpureceiver-gpu: Fans":                                     "the boards have none",
 	"gpureceiver-gpu: Parts of the compute engine":              "hw.gpu.pipe.utilization is off",
 	"gpureceiver-health: Busy without work":                     "no GPU has been busy for ten minutes",
 	"gpureceiver-health: XIDs":                                  "the XID was before the range",
 	"gpureceiver-health: Memory banks with few spare rows":      "all banks have their spare rows",
 	"gpureceiver-health: Not registered with the NVLink fabric": "all GPUs are",
-	"gpureceiver-health: What the driver asks for":              "no GPU wants a reset yet",
-	"gpureceiver-health: Wrong in the NVLink fabric":            "the driver finds nothing wrong yet",
+	"gpureceiver-health: Requested actions":                     "no GPU wants a reset yet",
+	"gpureceiver-health: Problems in the NVLink fabric":         "the driver finds nothing wrong yet",
 }
 
 const noRulesHere = "the Prometheus of this test has no rules"
 
 // whenDrained are panels that have data when the driver asks for a GPU to be drained, and finds something wrong with it in the fabric.
 var whenDrained = []string{
-	"gpureceiver-health: What the driver asks for", "gpureceiver-health: Faults", "gpureceiver-health: Wrong in the NVLink fabric",
+	"gpureceiver-health: Requested actions", "gpureceiver-health: Faults", "gpureceiver-health: Problems in the NVLink fabric",
 }
 
 // calculation is what a query should answer.
@@ -151,7 +153,9 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Memory used (lab)":         one(shareLab),
 	"gpureceiver-fleet: Power":                     one(wattsProd + wattsLab),
 	"gpureceiver-fleet: Temperature":               one(70),
-	"gpureceiver-fleet: Pods that wait":            one(1),
+	"gpureceiver-fleet: Degrees left (lab)":        by(nil), // AMD's driver reports none
+	"gpureceiver-fleet: Throttled":                 one(1),
+	"gpureceiver-fleet: Pending pods":              one(1),
 	"gpureceiver-fleet: Unreadable sources":        one(1), // the cluster gone
 	"gpureceiver-fleet: Unreadable sources (prod)": one(0),
 	"gpureceiver-fleet: Utilization by cluster":    by(map[string]float64{inProd: utilProd, inLab: 0.35}),
@@ -172,7 +176,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Nodes: D":                  by(map[string]float64{onA: usedProd, onB: 8 * usedMI300X}),
 	"gpureceiver-fleet: Nodes: E":                  by(map[string]float64{onA: wattsProd, onB: wattsLab}),
 	"gpureceiver-fleet: Free by resource":          by(map[string]float64{inProd + ", " + gpus: 4, inProd + ", " + instances: 1}),
-	"gpureceiver-fleet: Pods that wait, by resource": by(map[string]float64{
+	"gpureceiver-fleet: Pending pods by resource": by(map[string]float64{
 		inProd + ", " + gpus: 1, inProd + ", " + instances: 0,
 	}),
 
@@ -220,13 +224,13 @@ var calculations = map[string]calculation{
 		server: 20 * 400 / kWh, train: 20 * 600 / kWh, notebooks: 20 * 70 / kWh, inML: 20 * 150 / kWh, inProd: 20 * wattsDaemon / kWh,
 	}).about(),
 
-	"gpureceiver-health: Well":              one(15),
-	"gpureceiver-health: Well (lab)":        one(8),
+	"gpureceiver-health: Healthy":           one(15),
+	"gpureceiver-health: Healthy (lab)":     one(8),
 	"gpureceiver-health: Degraded":          one(0),
 	"gpureceiver-health: Failure predicted": one(1),
 	"gpureceiver-health: Failed":            one(0),
 	"gpureceiver-health: Missing":           one(0),
-	"gpureceiver-health: Throttled":        one(1),
+	"gpureceiver-health: Throttled":         one(1),
 	"gpureceiver-health: Sources that cannot be read": by(map[string]float64{
 		`error_type="api_unreachable", hw_gpu_source_name="kubernetes_cluster", k8s_cluster_name="gone"`: 1,
 	}),
@@ -242,6 +246,8 @@ var calculations = map[string]calculation{
 		`error_type="corrected", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB: 4,
 		`error_type="fatal", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB:     1,
 	}),
+
+	"gpureceiver-health: ECC errors of SRAM and DRAM": ofGPUsWith(`error_type="corrected", hw_gpu_memory_type="dram"`, map[int]float64{3: 5}),
 
 	"gpureceiver-collector: Collectors":                     one(3),
 	"gpureceiver-collector: Reads that fail":                one(1), // the cluster gone

@@ -29,6 +29,7 @@ type dashboard struct {
 		List []struct {
 			Type, Name, Query, Regex string
 			Multi                    bool
+			Current                  struct{ Value any }
 		}
 	}
 }
@@ -48,8 +49,14 @@ type dashboardPanel struct {
 			Thresholds    struct{ Steps []struct{ Color string } }
 		}
 		Overrides []struct {
-			Properties []struct{ ID string }
+			Properties []struct {
+				ID    string
+				Value any
+			}
 		}
+	}
+	Transformations []struct {
+		Options struct{ RenameByName map[string]string }
 	}
 	Options struct {
 		Legend struct{ Placement string }
@@ -69,7 +76,7 @@ func dashboards(t *testing.T) (all []dashboard) {
 		assert.Equal(t, d.UID+".json", filepath.Base(path))
 		all = append(all, d)
 	}
-	require.Len(t, all, 7)
+	require.Len(t, all, 8)
 	return all
 }
 

@@ -30,22 +30,26 @@ var emptyFromOutside = map[string]string{
 	"gpureceiver-collector: Processes that were left out":   "no node has more than max_processes processes",
 	"gpureceiver-collector: Points that could not be sent":  "all were sent",
 
-	"gpureceiver-fleet: Energy by cluster": noSuchField,
-	"gpureceiver-node: NVLink, XGMI":       noSuchField,
-	"gpureceiver-gpu: Energy":              noSuchField,
-	"gpureceiver-gpu: Temperature: B":      noSuchField,
-	"gpureceiver-gpu: NVLink, XGMI":        noSuchField,
+	"gpureceiver-fleet: Energy by cluster":         noSuchField,
+	"gpureceiver-node: NVLink, XGMI":               noSuchField,
+	"gpureceiver-gpu: Energy":                      noSuchField,
+	"gpureceiver-gpu: Temperature: B":              noSuchField,
+	"gpureceiver-gpu: ECC errors of SRAM and DRAM": noSuchField,
+	"gpureceiver-gpu: Fans":                        noSuchField,
+	"gpureceiver-gpu: NVLink, XGMI":                noSuchField,
 
 	"gpureceiver-health: Degrees below the limit":                              noSuchField,
 	"gpureceiver-health: Memory banks with few spare rows":                     noSuchField,
 	"gpureceiver-health: Memory errors":                                        allWell,
+	"gpureceiver-health: ECC errors of SRAM and DRAM":                          allWell,
 	"gpureceiver-health: Remapped rows":                                        allWell,
 	"gpureceiver-health: Rows that wait for a reset, or could not be replaced": allWell,
-	"gpureceiver-health: Held back now":                                        allWell,
-	"gpureceiver-health: Share of time held back":                              allWell,
+	"gpureceiver-health: Throttled now":                                        allWell,
+	"gpureceiver-health: Share of time throttled":                              allWell,
 	"gpureceiver-health: Lanes of PCI Express that are missing":                allWell,
 	"gpureceiver-gpu: Parts of the compute engine":                             "hw.gpu.pipe.utilization is off, and the tool does not print it",
 	"gpureceiver-fleet: Firing alerts":                                         noRulesHere,
+	"gpureceiver-gpu: Firing alerts":                                           noRulesHere,
 	"gpureceiver-node: Firing alerts":                                          noRulesHere,
 	"gpureceiver-health: Firing alerts":                                        noRulesHere,
 	"gpureceiver-health: Busy without work":                                    "no GPU has been busy for ten minutes",
@@ -53,7 +57,7 @@ var emptyFromOutside = map[string]string{
 	"gpureceiver-health: Bad pages: B":                                         noSuchField,
 	"gpureceiver-health: Links that are down":                                  noSuchField,
 	"gpureceiver-health: Not registered with the NVLink fabric":                noSuchField,
-	"gpureceiver-health: Wrong in the NVLink fabric":                           noSuchField,
+	"gpureceiver-health: Problems in the NVLink fabric":                        noSuchField,
 	"gpureceiver-health: Errors of PCI Express":                                "they are those of the collector's own machine",
 	"gpureceiver-health: Errors of NVLink":                                     noSuchField,
 	"gpureceiver-health: Replays of PCI Express":                               noSuchField,
@@ -61,7 +65,7 @@ var emptyFromOutside = map[string]string{
 	"gpureceiver-health: XIDs since the start of the collector":                "the tool shows no XIDs",
 	"gpureceiver-health: Sources that cannot be read":                          "all can be read",
 	"gpureceiver-health: Faults":                                               "the GPUs have none",
-	"gpureceiver-health: What the driver asks for":                             "it asks for nothing",
+	"gpureceiver-health: Requested actions":                                    "it asks for nothing",
 }
 
 const allWell = "the GPUs are well"
@@ -146,7 +150,7 @@ func TestDashboardsFromOutside(t *testing.T) {
 		"gpureceiver-fleet: Power":               tool.sum(t, "power.draw.instant"),
 		"gpureceiver-node: GPUs":                 gpus,
 		"gpureceiver-node: Memory used":          tool.sum(t, "memory.used") * (1 << 20),
-		"gpureceiver-health: Well":               gpus,
+		"gpureceiver-health: Healthy":            gpus,
 		"gpureceiver-collector: Collectors":      1,
 		"gpureceiver-collector: Reads that fail": 0,
 	}
@@ -156,6 +160,7 @@ func TestDashboardsFromOutside(t *testing.T) {
 			strings.Contains(panel.empty, "kubernetes_cluster") || strings.Contains(panel.empty, "pcie_sampling")
 		switch reason := emptyFromOutside[panel.where]; {
 		case strings.HasPrefix(panel.where, machineBoard+":"): // of a machine without Kubernetes
+		case strings.HasPrefix(panel.where, slurmBoard+":"): // of nodes of Slurm
 		case needsMore || reason != "":
 			sameNumbers(t, panel.where+": "+reason, by(nil), answer)
 		default:

@@ -53,7 +53,7 @@ func TestDashboardsOfMachine(t *testing.T) {
 		"gpureceiver-node: Power: A":       one(200),
 		"gpureceiver-node: Utilization: A": one(0.5),
 		"gpureceiver-machine: Power: A":    one(200),
-		"gpureceiver-health: Well: A":      one(2),
+		"gpureceiver-health: Healthy: A":   one(2),
 		"gpureceiver-workloads: Held: A":   by(nil),
 	} {
 		require.Contains(t, expressions, place)

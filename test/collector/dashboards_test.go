@@ -30,6 +30,7 @@ nvlink.rx = 2G
 remapped.failure = 1
 remapped.corrected = 1
 ecc.volatile.corrected = 5
+ecc.volatile.corrected.dram = 5
 [gpu 6]
 links.down = 3,4
 nvlink.replay = 4
@@ -145,7 +146,7 @@ func testPanels(t *testing.T, address string) {
 	for _, panel := range everyQuery(t) {
 		place := panel.where
 		known[place] = true
-		if strings.HasPrefix(place, machineBoard+":") { // TestDashboardsOfMachine asks these
+		if strings.HasPrefix(place, machineBoard+":") || strings.HasPrefix(place, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
 			continue
 		}
 		for choice, chosen := range choices {
@@ -176,7 +177,7 @@ func testVariables(t *testing.T, address string) {
 	t.Helper()
 	for _, d := range dashboards(t) {
 		for _, v := range d.Templating.List {
-			if v.Type != "query" || d.UID == machineBoard {
+			if v.Type != "query" || d.UID == machineBoard || d.UID == slurmBoard {
 				continue
 			}
 			query := selected(v.Query, nil)

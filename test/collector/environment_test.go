@@ -7,6 +7,7 @@ package collector
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,9 +30,10 @@ var environment = map[string]struct {
 	"COLLECTION_INTERVAL": {"7s", map[string]any{
 		"receivers::gpu::collection_interval": float64(7 * time.Second), "receivers::gpu::timeout": float64(7 * time.Second),
 	}},
-	"EXPORTER_PORT": {"9555", map[string]any{"exporters::prometheus::endpoint": "0.0.0.0:9555"}},
-	"LOG_LEVEL":     {"warn", map[string]any{"service::telemetry::logs::level": "warn"}},
-	"OTLP_ENDPOINT": {"backend.example:4319", map[string]any{"exporters::otlp_grpc::endpoint": "backend.example:4319"}},
+	"TELEMETRY_HOST": {"192.0.2.1", map[string]any{}},
+	"EXPORTER_PORT":  {"9555", map[string]any{"exporters::prometheus::endpoint": "0.0.0.0:9555"}},
+	"LOG_LEVEL":      {"warn", map[string]any{"service::telemetry::logs::level": "warn"}},
+	"OTLP_ENDPOINT":  {"backend.example:4319", map[string]any{"exporters::otlp_grpc::endpoint": "backend.example:4319"}},
 	"OTLP_HEADERS": {"{authorization: Bearer sesame, x-scope: lab}", map[string]any{"exporters::otlp_grpc::headers": []any{
 		map[string]any{"name": "authorization", "value": "Bearer sesame"}, map[string]any{"name": "x-scope", "value": "lab"},
 	}}},
@@ -73,6 +75,9 @@ func TestEnvironment(t *testing.T) {
 				assert.Equal(t, "lab", clusters[0].(map[string]any)["name"])
 			}
 		})
+	}
+	for _, config := range []string{"agent.yaml", "amd.yaml", "agent-prometheus.yaml"} {
+		assert.Contains(t, fmt.Sprint(printConfig(t, config).Get("service::telemetry::metrics::readers")), "192.0.2.1", config)
 	}
 	t.Run("demo.yaml", func(t *testing.T) {
 		t.Parallel()

@@ -244,3 +244,48 @@ func TestChartRestartsAndNames(t *testing.T) {
 	}
 	assert.True(t, names["DaemonSet gpureceiver-agent-us/gpureceiver-agent-us"])
 }
+
+// On each platform the NVIDIA agents select GPU nodes, and use what opens the GPUs to a container there.
+func TestChartPlatforms(t *testing.T) {
+	t.Parallel()
+	for platform, want := range map[string]struct {
+		runtime    string
+		label      string // that selects the nodes
+		privileged bool
+		mount      string
+	}{
+		"":             {"nvidia", "nvidia.com/gpu.present", false, ""},
+		"eks":          {"", "nvidia.com/gpu.present", false, ""},
+		"aks":          {"", "kubernetes.azure.com/accelerator", false, ""},
+		"bottlerocket": {"", "nvidia.com/gpu.present", false, "/var/run/nvidia-container-devices/all"},
+		"gke":          {"", "cloud.google.com/gke-accelerator", true, "/usr/local/nvidia"},
+	} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			pod := only(t, rendered(t, "platform: '"+platform+"'\nagent: {nvidia: {enabled: true}}"))
+			var selected []string
+			for label := range pod.NodeSelector {
+				selected = append(selected, label)
+			}
+			if pod.Affinity != nil {
+				for _, term := range pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+					selected = append(selected, term.MatchExpressions[0].Key)
+				}
+			}
+			assert.Equal(t, []string{want.label}, selected)
+			runtime := ""
+			if pod.RuntimeClassName != nil {
+				runtime = *pod.RuntimeClassName
+			}
+			assert.Equal(t, want.runtime, runtime)
+			assert.Equal(t, want.privileged, *pod.Containers[0].SecurityContext.Privileged)
+			mounted := ""
+			for _, mount := range pod.Containers[0].VolumeMounts {
+				if mount.Name == "nvidia" {
+					mounted = mount.MountPath
+				}
+			}
+			assert.Equal(t, want.mount, mounted)
+		})
+	}
+}

@@ -6,7 +6,9 @@ package deploy
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +16,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
+
+// The command of docs/start/prometheus.md installs collectors that send nothing, what Prometheus scrapes, and the rules.
+func TestDocumentedPrometheusOnly(t *testing.T) {
+	t.Parallel()
+	command := strings.Replace(shellBlocks(t, "start/prometheus.md", "Kubernetes"), "helm install", "helm template --kube-version "+kubernetesVersion, 1)
+	program, err := filepath.Abs(helm(t))
+	require.NoError(t, err)
+	script := exec.CommandContext(t.Context(), "bash", "-ec", command)
+	script.Dir, script.Env = root, append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
+	out, err := script.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.NotContains(t, string(out), "otlp")
+	assert.NotContains(t, string(out), "OTLP")
+	for _, want := range []string{"kind: PodMonitor\n", "kind: PrometheusRule\n", "- port: metrics\n", "- port: telemetry\n"} {
+		assert.Contains(t, string(out), want)
+	}
+}
 
 // The shipped Prometheus finds the pages of all shapes, GPUs' and own telemetry: their headless Services are the names that it resolves, and no
 // others.

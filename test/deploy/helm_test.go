@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,9 +38,12 @@ func helm(t *testing.T) string {
 	return program
 }
 
-// runHelm runs helm with values on its standard input (-f -).
+// runHelm runs helm with values on its standard input (-f -), over those of testdata/helm/base.yaml.
 func runHelm(t *testing.T, values string, args ...string) (out []byte, err error) {
 	t.Helper()
+	if i := slices.Index(args, "-f"); i >= 0 {
+		args = slices.Insert(slices.Clone(args), i, "-f", filepath.Join("testdata", "helm", "base.yaml"))
+	}
 	command := exec.CommandContext(t.Context(), helm(t), args...)
 	home := t.TempDir() // neither configuration nor cache of the user who runs the test
 	command.Env = append(os.Environ(), "HELM_CONFIG_HOME="+home, "HELM_CACHE_HOME="+home, "HELM_DATA_HOME="+home)

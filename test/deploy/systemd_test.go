@@ -25,19 +25,30 @@ func unit(t *testing.T) (text string, settings map[string]string) {
 	for line := range strings.Lines(string(raw)) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "#") {
 			settings[key] = value
+			if key, value, ok := strings.Cut(strings.Trim(value, `"`), "="); ok {
+				settings[key] = value // of Environment
+			}
 		}
 	}
 	return string(raw), settings
 }
 
-// The unit runs an existing configuration, as an unprivileged user without capabilities.
+// configurations returns the files of the options --config.
+func configurations(options string) (files []string) {
+	for option := range strings.SplitSeq(options, "--config ") {
+		if file := strings.TrimSpace(option); file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// The unit runs existing configurations, as an unprivileged user without capabilities.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	_, settings := unit(t)
-	program, config, ok := strings.Cut(settings["ExecStart"], " --config ")
-	require.True(t, ok, settings["ExecStart"])
-	assert.Equal(t, "/usr/local/bin/otelcol-gpu", program)
-	assert.FileExists(t, filepath.Join(root, "config", filepath.Base(config)))
+	assert.Equal(t, "/usr/local/bin/otelcol-gpu $OTELCOL_OPTIONS", settings["ExecStart"])
+	assert.Equal(t, []string{"/etc/otelcol-gpu/agent.yaml", "/usr/local/share/otelcol-gpu/config/parts/view.yaml"}, configurations(settings["OTELCOL_OPTIONS"]))
 	assert.Equal(t, "yes", settings["DynamicUser"])
 	assert.Equal(t, "yes", settings["NoNewPrivileges"])
 	bounding, there := settings["CapabilityBoundingSet"]
@@ -57,7 +68,7 @@ func TestUnitIsUnderstood(t *testing.T) {
 	}
 	text, _ := unit(t)
 	file := filepath.Join(t.TempDir(), unitName)
-	text = strings.Replace(text, "/usr/local/bin/otelcol-gpu --config", "/bin/true --config", 1) // which need not be installed
+	text = strings.Replace(text, "/usr/local/bin/otelcol-gpu ", "/bin/true ", 1) // which need not be installed
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	out, err := exec.Command(analyze, "verify", "--man=no", file).CombinedOutput()
 	require.NoError(t, err, "%s", out)

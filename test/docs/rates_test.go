@@ -33,7 +33,8 @@ const (
 	inComments = 1 + iota
 	inNames
 	inPages
-	rateColumns = 5
+	inMessages
+	rateColumns = 6
 )
 
 // rate limits how often a pattern is in 1,000 lines.
@@ -98,7 +99,8 @@ func excess(passages []passage, rates []rate) []string {
 	return all
 }
 
-// The comments and the names in the Go files keep to the limits of rates.tsv. `make lint` runs this test.
+// The comments, the names and the messages in the Go files, and the descriptions in metadata.yaml, keep to the limits of rates.tsv. `make lint`
+// runs this test.
 func TestRatesInGoFiles(t *testing.T) {
 	t.Parallel()
 	command := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.go")
@@ -106,6 +108,7 @@ func TestRatesInGoFiles(t *testing.T) {
 	listed, err := command.Output()
 	require.NoError(t, err)
 	var comments, names []passage
+	messages := descriptions(t)
 	for path := range strings.Lines(string(listed)) {
 		path = strings.TrimSpace(path)
 		if strings.HasPrefix(filepath.Base(path), "generated_") {
@@ -116,36 +119,92 @@ func TestRatesInGoFiles(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		fileComments, fileNames := passages(t, path, source)
-		comments, names = append(comments, fileComments...), append(names, fileNames...)
+		file := parseGo(t, path, source)
+		comments, names = append(comments, file.comments()...), append(names, file.names()...)
+		if !strings.HasSuffix(path, "_test.go") && !strings.HasPrefix(path, "test/") && !strings.HasPrefix(path, "tools/") {
+			messages = append(messages, file.messages()...)
+		}
 	}
-	for _, e := range slices.Concat(excess(comments, rates(t, inComments)), excess(names, rates(t, inNames))) {
+	for _, e := range slices.Concat(excess(comments, rates(t, inComments)), excess(names, rates(t, inNames)), excess(messages, rates(t, inMessages))) {
 		assert.Fail(t, e)
 	}
 }
 
-// passages returns the comments of a Go file, without directives and the license, and each name once.
-func passages(t *testing.T, path string, source []byte) (comments, names []passage) {
+// goFile is a Go file in which texts are counted.
+type goFile struct {
+	path  string
+	files *token.FileSet
+	*ast.File
+}
+
+func parseGo(t *testing.T, path string, source []byte) goFile {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
-	for _, group := range file.Comments {
+	return goFile{path, files, file}
+}
+
+func (f goFile) passage(n ast.Node, text string) passage {
+	return passage{f.path, f.files.Position(n.Pos()).Line, text}
+}
+
+// comments returns the comments without directives and the license.
+func (f goFile) comments() (comments []passage) {
+	for _, group := range f.Comments {
 		first := group.List[0].Text
 		if strings.HasPrefix(first, "// Copyright ") || strings.HasPrefix(first, "/*") { // C
 			continue
 		}
-		comments = append(comments, passage{path, files.Position(group.Pos()).Line, commentText(group)})
+		comments = append(comments, f.passage(group, commentText(group)))
 	}
+	return comments
+}
+
+// names returns each name once.
+func (f goFile) names() (names []passage) {
 	seen := map[string]bool{}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(f.File, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok && !seen[id.Name] {
 			seen[id.Name] = true
-			names = append(names, passage{path, files.Position(id.Pos()).Line, id.Name})
+			names = append(names, f.passage(id, id.Name))
 		}
 		return true
 	})
-	return comments, names
+	return names
+}
+
+// messages returns the strings of several words, such as log messages, errors and help texts.
+func (f goFile) messages() (messages []passage) {
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		expression, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, ok := constant(expression)
+		if words := strings.Fields(text); len(words) > 1 {
+			messages = append(messages, f.passage(n, strings.Join(words, " "))) // one line, whatever its length
+		}
+		return !ok
+	})
+	return messages
+}
+
+// description matches a description in metadata.yaml.
+var description = regexp.MustCompile(`(?m)^\s*description: (.*)$`)
+
+// descriptions returns the descriptions of metrics, attributes and events.
+func descriptions(t *testing.T) (all []passage) {
+	t.Helper()
+	for _, path := range []string{"metadata.yaml", "exporter/metadata.yaml", "exporter/kubernetes/metadata.yaml"} {
+		source, err := os.ReadFile(filepath.Join(repository(t), filepath.FromSlash(path)))
+		require.NoError(t, err)
+		for _, m := range description.FindAllSubmatchIndex(source, -1) {
+			all = append(all, passage{path, 1 + bytes.Count(source[:m[2]], []byte("\n")), string(source[m[2]:m[3]])})
+		}
+	}
+	require.Greater(t, len(all), 300)
+	return all
 }
 
 // directive matches a comment for a tool. What follows its second // is for readers.
@@ -189,12 +248,14 @@ func TestExcess(t *testing.T) {
 	t.Parallel()
 	source := []byte("// Copyright The gpureceiver Authors\n\n// Package p is the speed of\n// that\n// of the GPU.\npackage p\n\n" +
 		"var a = \"that of\" // none\n\n//nolint:unused // That of b\nvar b = 0\n")
-	comments, names := passages(t, "p.go", source)
+	file := parseGo(t, "p.go", source)
+	comments := file.comments()
 	limits := []rate{{phrase("that of"), 0, "the noun"}}
 	assert.Equal(t, []string{`(?i)\b(?:that\s+of)\b: 400.0 in 1,000 lines, the limit is 0; write the noun:` + "\np.go:4\np.go:10"}, excess(comments, limits))
 	limits[0].limit = 400
 	assert.Empty(t, excess(comments, limits))
-	assert.Equal(t, []passage{{"p.go", 6, "p"}, {"p.go", 8, "a"}, {"p.go", 11, "b"}}, names)
+	assert.Equal(t, []passage{{"p.go", 6, "p"}, {"p.go", 8, "a"}, {"p.go", 11, "b"}}, file.names())
+	assert.Equal(t, []passage{{"p.go", 8, "that of"}}, file.messages())
 
 	page := withoutCode([]byte("a `folder`\n```sh\ncd folder\n```\n[b](folder.md) folder\n"))
 	assert.Equal(t, []string{`(?i)\b(?:folder)\b: 166.7 in 1,000 lines, the limit is 0; write directory:` + "\np.md:5"},

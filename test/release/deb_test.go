@@ -87,7 +87,7 @@ func TestUnitRuns(t *testing.T) {
 			require.NoError(t, err)
 			environment = append(environment, strings.Fields(string(lines))...)
 		case "Environment":
-			environment = append(environment, strings.ReplaceAll(value, "%H", "machine"))
+			environment = append(environment, "'"+strings.Trim(strings.ReplaceAll(value, "%H", "machine"), `"`)+"'")
 		}
 	}
 	require.True(t, strings.HasPrefix(start, "/usr/bin/otelcol-gpu "), start)
@@ -95,7 +95,7 @@ func TestUnitRuns(t *testing.T) {
 	require.Contains(t, environment, "EXPORTER_PORT=9404")
 
 	// The kernel forgets the signal of unshare's --kill-child when the user changes, so setpriv asks for it again.
-	cmd := r.command(t.Context(), "ldconfig && exec setpriv --pdeathsig=KILL --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+strings.Join(environment, " ")+" "+start)
+	cmd := r.command(t.Context(), "ldconfig && exec setpriv --pdeathsig=KILL --reuid="+user+" --regid="+user+" --clear-groups --bounding-set=-all --no-new-privs env "+strings.Join(environment, " ")+" sh -c 'exec "+start+"'")
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	defer log.Close()

@@ -98,22 +98,22 @@ func main() { fmt.Println(gpureceiver.NewFactory().Type()) }
 	assert.Equal(t, "gpu\n", o.run(t, "./foreign"))
 }
 
-// The builder's configuration of docs/start/install.md builds a collector with the receiver.
+// The builder's file of docs/start/existing-collector.md builds a collector with the receiver, and the page's configuration is valid for it.
 func TestForeignBuilder(t *testing.T) {
 	o := newOutside(t)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", "install.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "start", "existing-collector.md"))
 	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)```yaml\n(dist:.*?)```").FindAllStringSubmatch(string(page), -1)
-	require.Len(t, blocks, 1)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(regexp.MustCompile("(?m)^   ").ReplaceAllString(string(page), ""), -1)
+	require.Len(t, blocks, 2)
 	published := modulePath + " v0.1.0"
 	require.Contains(t, blocks[0][1], published)
-	o.write(t, "builder-config.yaml", strings.ReplaceAll(blocks[0][1], published, modulePath+" "+o.version))
+	o.write(t, "builder-config.yaml", strings.NewReplacer(published, modulePath+" "+o.version, "    path: ./gpureceiver\n", "").Replace(blocks[0][1]))
 	builder := filepath.Join(t.TempDir(), "builder")
 	output(t, "go", "build", "-modfile=../../tools/go.mod", "-o", builder, "go.opentelemetry.io/collector/cmd/builder")
 	o.run(t, builder, "--config=builder-config.yaml", "--skip-strict-versioning=false")
 	components := o.run(t, "./collector/collector", "components")
 	assert.Contains(t, components, "name: gpu\n")
 	assert.Contains(t, components, "name: gpu_view\n")
-	o.write(t, "config.yaml", "receivers: {gpu: {}}\nexporters: {debug: {}}\nservice: {pipelines: {metrics: {receivers: [gpu], exporters: [debug]}}}\n")
+	o.write(t, "config.yaml", blocks[1][1])
 	o.run(t, "./collector/collector", "validate", "--config=config.yaml")
 }

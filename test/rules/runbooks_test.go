@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +29,8 @@ type alert struct {
 	Annotations map[string]string
 }
 
-// Each alert leads to a section of docs/operate/alerts.md, each section whose heading starts with GPU is of an alert, and the table there
-// has a row for each alert, with its severity.
+// Each alert leads to a section of docs/operate/alerts.md, which says when it ends, and has a label by which the page says to silence it. Each section
+// whose heading starts with GPU is of an alert, and the table there has a row for each alert, with its severity.
 func TestRunbooks(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
@@ -41,6 +42,10 @@ func TestRunbooks(t *testing.T) {
 			sections[heading] = strings.TrimSpace(body)
 		}
 	}
+	_, ends, _ := strings.Cut(string(text), "\n### When alerts end\n")
+	ends, _, _ = strings.Cut(ends, "\n## ")
+	silences := regexp.MustCompile("`((?:hw|k8s|host)_[a-z_]+|instance)`").FindAllStringSubmatch(ends, -1)
+	require.NotEmpty(t, silences)
 	var order, alerts []string
 	for _, a := range shippedAlerts(t) {
 		alerts = append(alerts, a.Alert)
@@ -48,6 +53,8 @@ func TestRunbooks(t *testing.T) {
 		assert.Equal(t, runbooks+strings.ToLower(a.Alert), a.Annotations["runbook_url"], a.Alert)
 		assert.Greater(t, len(sections[a.Alert]), 100, "docs/operate/alerts.md: %s: what does it mean, what is to be done?", a.Alert)
 		assert.Contains(t, sections[a.Alert], "**When it ends.** ", "docs/operate/alerts.md: %s", a.Alert)
+		assert.True(t, slices.ContainsFunc(silences, func(label []string) bool { return strings.Contains(a.Expr, label[1]) }),
+			"docs/operate/alerts.md, When alerts end: no label that silences %s", a.Alert)
 		row := fmt.Sprintf("\n| %s | [%s](#%s) | ", a.Labels["severity"], a.Alert, strings.ToLower(a.Alert))
 		assert.Equal(t, 1, strings.Count(string(text), row), "docs/operate/alerts.md: a row%s", row)
 	}

@@ -65,6 +65,7 @@ type variable struct {
 	name, label, query string
 	regex              string // which part of the answer is the value; empty: all
 	single             bool   // one value at a time
+	firstOnly          bool   // the first value is chosen at the start, not all of them
 }
 
 // The variables that dashboards share. The name of a node is k8s_node_name, and the name of a machine outside of Kubernetes is host_name.
@@ -76,7 +77,7 @@ var (
 		regex: `/[{ ,]node="([^"]+)"/`,
 	}
 	modelVariable     = variable{name: "model", label: "Model", query: "label_values(hw_gpu_info{" + onNode + "}, hw_model)"}
-	gpuVariable       = variable{name: "gpu", label: "GPU", query: "label_values(hw_gpu_info{" + onNode + `, hw_model=~"$model"` + "}, hw_name)"}
+	gpuVariable       = variable{name: "gpu", label: "GPU", query: "label_values(hw_gpu_info{" + onNode + `, hw_model=~"$model"` + "}, hw_name)", firstOnly: true}
 	namespaceVariable = variable{name: "namespace", label: "Namespace", query: `label_values({__name__=~"container_gpu_memory_usage_bytes|k8s_container_gpu_request", k8s_cluster_name=~"$cluster"}, k8s_namespace_name)`}
 )
 
@@ -110,7 +111,10 @@ func (v variable) build() cog.Builder[dashboard.VariableModel] {
 		builder.Regex(v.regex)
 	}
 	if !v.single {
-		builder.Multi(true).IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
+		builder.Multi(true).IncludeAll(true).AllValue(".*")
+	}
+	if !v.single && !v.firstOnly {
+		builder.Current(dashboard.VariableOption{
 			Selected: new(true), Text: dashboard.StringOrArrayOfString{String: new("All")}, Value: dashboard.StringOrArrayOfString{String: new("$__all")},
 		})
 	}

@@ -24,6 +24,7 @@ func gpu() board {
 		description: "Everything that is read of single GPUs, MIG instances and partitions.",
 		variables:   []variable{clusterVariable, node, modelVariable, gpuVariable},
 		rows: []row{
+			{"Alerts", []panel{alerts(onNode + `, hw_name=~"$gpu"`)}},
 			{"Use", []panel{
 				graph("Utilization by task", "percentunit", anyCollector, "Absent of GPUs with MIG instances.", line("hw_gpu_utilization_ratio", "hw_gpu_task")),
 				graph("Memory controller", "percentunit", anyCollector, "Share of time in which memory is read or written.", line("hw_gpu_memory_controller_utilization_ratio", "")),
@@ -44,9 +45,14 @@ func gpu() board {
 				graph("Energy", "watt", anyCollector, "Counted energy, as mean power.", query{deviceRate("hw_energy_joules_total", "", chosen), "{{node}} {{hw_name}}"}),
 				graph("Temperature", "celsius", anyCollector, "Of each sensor, with the limits of boards that report them.", line("hw_temperature_celsius", "hw_sensor_location"),
 					query{line("hw_temperature_limit_celsius", "hw_sensor_location, hw_limit_type").expression, "{{node}} {{hw_name}} {{hw_sensor_location}} {{hw_limit_type}}"}),
-				graph("Degrees left until it slows down", "celsius", anyCollector, "NVIDIA's boards from Ada and Hopper on report this in place of a limit.", line("hw_gpu_temperature_margin_celsius", "hw_limit_type")),
+				graph("Degrees left", "celsius", margins, "The margin to each limit that the driver reports.", line("hw_gpu_temperature_margin_celsius", "hw_limit_type")),
+				graph("Fans", "percentunit", fans, "The speed that the driver requests, as a share of the highest.", line("hw_fan_speed_ratio", "hw_sensor_location")),
 				graph("Clocks", "hertz", anyCollector, "By domain.", line("hw_gpu_speed_hertz", "hw_gpu_clock_domain")),
-				graph("Held back", "percentunit", anyCollector, "Share of time in which the clocks were held down, by reason.", rate("hw_gpu_throttle_time_seconds_total", "hw_gpu_throttle_reason", heldBack)),
+				graph("Throttled", "percentunit", anyCollector, "Share of time in which the clocks were held down, by reason, without a lack of work.", rate("hw_gpu_throttle_time_seconds_total", "hw_gpu_throttle_reason", exceptIdle)),
+			}},
+			{"Memory errors", []panel{
+				graph("Memory errors", "short", anyCollector, "By kind, since the driver was loaded; AMD's by block. Absent if ECC is off.", line("hw_errors_total", "error_type, hw_gpu_error_block")),
+				graph("ECC errors of SRAM and DRAM", "short", eccMemories, "By kind, since the driver was loaded. Their sum is the panel Memory errors.", line("hw_gpu_ecc_memory_errors_total", "error_type, hw_gpu_memory_type")),
 			}},
 			{"Links", []panel{
 				graph("PCI Express", "Bps", pcieSampling, "Bytes each second, by direction.", rate("hw_gpu_io_bytes_total", "network_io_direction")),

@@ -18,27 +18,27 @@ func node() board {
 		description: "One node: its GPUs, MIG instances and partitions, and what runs on them.",
 		variables:   []variable{clusterVariable, chosen, modelVariable},
 		rows: []row{
-			{"Alerts", []panel{alerts()}},
+			{"Alerts", []panel{alerts(onNode)}},
 			{"Now", []panel{
 				gpus, failed, missing, unreadable,
-				number("Allocated", "short", agent, "GPUs that a container holds; one that several share counts once.", sum("", each("hw_gpu_allocated", whole))),
-				number("Utilization", "percentunit", anyCollector, "The mean of GPUs. Those with MIG instances have none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
-				number("Memory used", "bytes", anyCollector, "The sum of whole GPUs.", sum("", each("hw_gpu_memory_usage_bytes", whole))),
-				power, hottest, throttled,
+				number("Allocated", "short", agent, "GPUs that are allocated to containers. A shared GPU counts once.", sum("", each("hw_gpu_allocated", whole))),
+				number("Utilization", "percentunit", anyCollector, "The mean over physical GPUs. GPUs with MIG instances report none.", mean("", each("hw_gpu_utilization_ratio", whole, general))),
+				number("Memory used", "bytes", anyCollector, "The sum over physical GPUs.", sum("", each("hw_gpu_memory_usage_bytes", whole))),
+				power, hottest, degreesLeft, throttled,
 			}},
 			{"Use", []panel{
-				graph("Utilization of each GPU", "percentunit", anyCollector, "Of each GPU. Those with MIG instances have none; AMD's partitions have their own.", query{device("hw_gpu_utilization_ratio", "", ofModel, general), legend}),
-				graph("Memory of each device", "percent", anyCollector, "Of each device: a GPU, or the parts of one that is divided.",
+				graph("Utilization of each GPU", "percentunit", anyCollector, "GPUs with MIG instances report none; AMD's partitions report their own.", query{device("hw_gpu_utilization_ratio", "", ofModel, general), legend}),
+				graph("Memory of each device", "percent", anyCollector, "The used share of each GPU, or of each MIG instance or partition of a divided GPU.",
 					query{leaves("100 * " + device("hw_gpu_memory_usage_bytes", "", ofModel) + " / " + device("hw_gpu_memory_limit_bytes", "", ofModel)), legend}),
-				graph("Power of each GPU", "watt", anyCollector, "Parts of a GPU have none of their own.", query{device("hw_power_watts", "", whole), legend}),
-				graph("Temperatures", "celsius", anyCollector, "Each sensor.", query{device("hw_temperature_celsius", ", hw_sensor_location", whole), "{{hw_name}} {{hw_sensor_location}}"}),
-				graph("Clock", "hertz", anyCollector, "Of the graphics engine or the shaders.", query{device("hw_gpu_speed_hertz", "", whole, `hw_gpu_clock_domain="graphics"`), legend}),
+				graph("Power of each GPU", "watt", anyCollector, "MIG instances and partitions report no power.", query{device("hw_power_watts", "", whole), legend}),
+				graph("Temperatures", "celsius", anyCollector, "By sensor.", query{device("hw_temperature_celsius", ", hw_sensor_location", whole), "{{hw_name}} {{hw_sensor_location}}"}),
+				graph("Clock", "hertz", anyCollector, "Clock of the graphics engine or the shaders. If it is low under load, see Throttled on the dashboard GPU.", query{device("hw_gpu_speed_hertz", "", whole, `hw_gpu_clock_domain="graphics"`), legend}),
 				graph("PCI Express", "Bps", pcieSampling, "Bytes each second, by direction.", query{deviceRate("hw_gpu_io_bytes_total", ", network_io_direction", whole), "{{hw_name}} {{network_io_direction}}"}),
 				graph("NVLink, XGMI", "Bps", gpuLinks, "Bytes each second over all links, by direction.", query{deviceRate("hw_gpu_interconnect_io_bytes_total", ", network_io_direction", whole), "{{hw_name}} {{network_io_direction}}"}),
-				graph("Memory by container", "bytes", agentOrExec, "Of each container on each device.", query{sum("k8s_namespace_name, k8s_pod_name, k8s_container_name, container_id", ofGPUs(holders("container_gpu_memory_usage_bytes", onNode))), "{{k8s_namespace_name}}/{{k8s_pod_name}}/{{k8s_container_name}}{{container_id}}"}),
+				graph("Memory by container", "bytes", agentOrExec, "Of each container, on all GPUs of the node.", query{sum("k8s_namespace_name, k8s_pod_name, k8s_container_name, container_id", ofGPUs(holders("container_gpu_memory_usage_bytes", onNode))), "{{k8s_namespace_name}}/{{k8s_pod_name}}/{{k8s_container_name}}{{container_id}}"}),
 			}},
-			{"What runs here", []panel{
-				list("GPUs and their parts", anyCollector, "Driver, firmware and addresses.", map[string]string{
+			{"GPUs and processes", []panel{
+				list("GPUs and their parts", anyCollector, "Model, ID, driver, firmware and PCI address. The name leads to the dashboard GPU.", map[string]string{
 					"hw_name": "Name", "hw_model": "Model", "hw_id": "ID", "hw_parent": "Part of", "hw_gpu_partition_profile": "Profile", "hw_gpu_pci_address": "PCI address",
 					"hw_driver_version": "Driver", "hw_firmware_version": "Firmware", "Value #A": "Present",
 				}, query{"max by (hw_name, hw_model, hw_id, hw_parent, hw_gpu_partition_profile, hw_gpu_pci_address, hw_driver_version, hw_firmware_version) (" + series("hw_gpu_info", ofModel) + ")", "short"}),

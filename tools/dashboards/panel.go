@@ -27,6 +27,8 @@ const (
 	pipes          = "No data: needs hw.gpu.pipe.utilization, which is off by default (NVIDIA, Hopper and later)"
 	pcieSampling   = "No data: needs a driver with 64-bit counters, or nvml with pcie_sampling"
 	gpuLinks       = "No data: needs GPUs with NVLink or XGMI, and a collector that reads their counters"
+	eccMemories    = "No data: needs NVIDIA GPUs from Turing on, with ECC on"
+	fans           = "No data: needs GPUs with fans"
 	margins        = "No data: needs NVIDIA GPUs from Ada and Hopper on, and a collector that reads their margins"
 	nothingHappens = "None"
 	noneOrNotSent  = "None, or no collector sends it" // of a panel that leaves out zeros
@@ -40,6 +42,7 @@ var rowNeeds = map[string]string{
 	ownMetrics:    "the collectors' own metrics",
 	pipes:         "hw.gpu.pipe.utilization",
 	pcieSampling:  "counters of PCIe traffic",
+	slurmJobs:     "an agent with attribution::slurm",
 }
 
 // panel is one number for each query, lines, or a table.
@@ -50,7 +53,7 @@ type panel struct {
 	queries                  []query
 	columns                  map[string]string // of a table: names of labels, and of the values "Value #A" …
 	links                    map[string]string // of a table: addresses by the name of the column that leads there
-	warn, alarm              float64           // of a number: it is orange or red from these values on; 0: never
+	warn, alarm              float64           // of a number: it is orange or red from these values on, or below them if alarm is the smaller one; 0: never
 }
 
 type kind int
@@ -85,6 +88,9 @@ func list(title, empty, description string, columns map[string]string, queries .
 	links := map[string]string{}
 	for label, column := range columns {
 		if link, ok := boardsOf[label]; ok {
+			if columns["node"] == "" { // the dashboard shows one node
+				link = strings.ReplaceAll(link, "${__data.fields.Node}", "${node}")
+			}
 			links[column] = link
 		}
 	}
@@ -97,19 +103,23 @@ func (p panel) limits(warn, alarm float64) panel {
 	return p
 }
 
-// alerts returns the table of the alerts that fire for the chosen nodes.
-func alerts() panel {
+// alerts returns the table of the alerts that fire for what matchers select. GitHub finds the section of an alert whatever the case of its name.
+func alerts(matchers string) panel {
 	const labels = "alertname, severity, k8s_cluster_name, node, hw_name, error_type"
-	p := list("Firing alerts", nothingHappens, "The shipped alerts, for the chosen clusters and nodes. The name of an alert leads to the runbooks.", map[string]string{
-		"alertname": "Alert", "severity": "Severity", "k8s_cluster_name": "Cluster", "node": "Node", "hw_name": "GPU", "error_type": "What", "Value #A": "Firing",
-	}, query{"max by (" + labels + ") (" + named(series("ALERTS", `alertstate="firing"`, `alertname=~"GPU.+"`, onNode)) + ")", "short"})
-	p.links["Alert"] = "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#all-alerts"
+	p := list("Firing alerts", nothingHappens, "The shipped alerts, for what is chosen above; at most 200. The name of an alert leads to its runbook.", map[string]string{
+		"alertname": "Alert", "severity": "Severity", "k8s_cluster_name": "Cluster", "node": "Node", "hw_name": "GPU", "error_type": "Reason", "Value #A": "Firing",
+	}, query{first("max by (" + labels + ") (" + named(series("ALERTS", `alertstate="firing"`, `alertname=~"GPU.+"`, matchers)) + ")"), "short"})
+	p.links["Alert"] = "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#${__value.raw}"
 	return p
 }
 
 // thresholds returns the colours of a number.
 func (p panel) thresholds() cog.Builder[dashboard.ThresholdsConfig] {
 	steps := []dashboard.Threshold{{Color: "text"}}
+	if 0 < p.alarm && p.alarm < p.warn { // a low number is bad
+		steps = []dashboard.Threshold{{Color: "red"}, {Value: new(p.alarm), Color: "orange"}, {Value: new(p.warn), Color: "text"}}
+		return dashboard.NewThresholdsConfigBuilder().Mode(dashboard.ThresholdsModeAbsolute).Steps(steps)
+	}
 	if p.warn > 0 {
 		steps = append(steps, dashboard.Threshold{Value: new(p.warn), Color: "orange"})
 	}
@@ -134,7 +144,7 @@ func (p panel) build(id, width uint32) cog.Builder[dashboard.Panel] {
 		}
 		return builder
 	case lines:
-		builder := timeseries.NewPanelBuilder().Id(id).Title(p.title).Description(p.text()).Datasource(datasource).Unit(p.unit).NoValue(p.empty).Span(12).Height(8).Min(0).
+		builder := timeseries.NewPanelBuilder().Id(id).Title(p.title).Description(p.text()).Datasource(datasource).Unit(p.unit).NoValue(p.empty).Span(12).Height(8).AxisSoftMin(0).
 			Tooltip(common.NewVizTooltipOptionsBuilder().Mode(common.TooltipDisplayModeMulti).Sort(common.SortOrderDescending)).
 			FillOpacity(5).ShowPoints(common.VisibilityModeNever).
 			Legend(common.NewVizLegendOptionsBuilder().ShowLegend(true).DisplayMode(common.LegendDisplayModeTable).Placement(common.LegendPlacementRight).Calcs([]string{"lastNotNull", "max"}))

@@ -19,8 +19,8 @@ const (
 	whole     = ofModel + `, hw_parent=""` // GPUs, and not their parts: the two are never added up
 )
 
-// heldBack leaves out that the clocks are low for lack of work.
-const heldBack = `hw_gpu_throttle_reason!="low_utilization"`
+// exceptIdle leaves out the reason that the clocks are low because there is no work: an idle GPU is not throttled.
+const exceptIdle = `hw_gpu_throttle_reason!="low_utilization"`
 
 // Labels that identify a node, and a device of a fleet.
 const (
@@ -64,12 +64,20 @@ func deviceRate(metric, labels string, matchers ...string) string {
 	return "max by (k8s_cluster_name, node, hw_name, hw_id" + labels + ") (" + named("rate("+series(metric, matchers...)+"[$__rate_interval])") + ")"
 }
 
-// most is how many lines a panel has that draws each device of a fleet.
-const most = "20"
+// A panel has at most 1,000 series in a fleet of 1,000 nodes with 8,000 GPUs. So a graph of devices or collectors has at most 20 lines, and a table
+// of them at most 200 rows.
+const (
+	most    = "20"
+	maxRows = "200"
+)
 
-// highest returns the devices with the highest values that are not 0, and lowest those with the lowest values.
-func highest(expression string) string { return "topk(" + most + ", " + expression + " > 0)" }
+// top and lowest return the lines of a graph with the highest and the lowest values; highest leaves out zeros, too.
+func top(expression string) string     { return "topk(" + most + ", " + expression + ")" }
+func highest(expression string) string { return top(expression + " > 0") }
 func lowest(expression string) string  { return "bottomk(" + most + ", " + expression + ")" }
+
+// first returns the rows of a table with the highest values.
+func first(expression string) string { return "topk(" + maxRows + ", " + expression + ")" }
 
 // holders is a gauge of containers by namespace. A container that has restarted has the greater of the old value and the new one. Each job
 // in a container is a user of its own. The other labels distinguish containers without names.

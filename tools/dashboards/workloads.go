@@ -62,16 +62,16 @@ func workloads() board {
 					query{sum(namespace, ofGPUs("("+allocated+")")), "short"},
 					query{sum(namespace, ofGPUs(idleOfRange)) + " / 3600", "h"},
 					query{sum(namespace, ofGPUs(energyOfRange)) + " / 3.6e6", "kwatth"}),
-				list("Workloads", agent, "By the topmost owner of their pods; needs attribution::owners for its name.", map[string]string{
+				list("Workloads", agent, "By the topmost owner of their pods; needs attribution::owners for its name. The 200 highest values of each column.", map[string]string{
 					"k8s_cluster_name": "Cluster", "k8s_namespace_name": "Namespace", "k8s_workload_kind": "Kind", "k8s_workload_name": "Workload",
 					"Value #A": "Held", "Value #B": "Idle GPU hours", "Value #C": "Energy",
 				},
-					query{byWorkload, "short"},
-					query{sum(workload, ofGPUs(idleOfRange)) + " / 3600", "h"},
-					query{sum(workload, ofGPUs(energyOfRange)) + " / 3.6e6", "kwatth"}),
-				list("Held and idle", agent, "Containers that used what they hold for less than 5 % of the time range.", map[string]string{
+					query{first(byWorkload), "short"},
+					query{first(sum(workload, ofGPUs(idleOfRange)) + " / 3600"), "h"},
+					query{first(sum(workload, ofGPUs(energyOfRange)) + " / 3.6e6"), "kwatth"}),
+				list("Held and idle", agent, "Containers that used what they hold for less than 5 % of the time range; at most 200.", map[string]string{
 					"k8s_cluster_name": "Cluster", "k8s_namespace_name": "Namespace", "k8s_pod_name": "Pod", "k8s_container_name": "Container", "hw_id": "Device", "Value #A": "Idle share",
-				}, query{sum(holderLabels, ofGPUs(counted("rate", "container_gpu_idle_time_seconds_total", "$__range", inNamespace))) + " > 0.95", "percentunit"}),
+				}, query{first(sum(holderLabels, ofGPUs(counted("rate", "container_gpu_idle_time_seconds_total", "$__range", inNamespace))) + " > 0.95"), "percentunit"}),
 			}},
 		},
 	}

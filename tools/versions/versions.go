@@ -22,21 +22,23 @@ var versions = []version{
 		{"deploy/kubernetes/*/*.yaml", `image: otelcol-gpu:` + number + `\b`},
 	}},
 	{"Go", "go.mod", `(?m)^go (1\.\d+)`, []place{
-		{"README.md", `Go (1\.\d+) or newer`},
+		{"README.md", `\[Go (1\.\d+)\]`},
 		{"CONTRIBUTING.md", `Go (1\.\d+) or newer`},
-		{"docs/start/install.md", `Go (1\.\d+)\b`},
+		{"docs/start/install.md", `doc/install\) (1\.\d+)\b`},
+		{"docs/start/existing-collector.md", `doc/install\) (1\.\d+)\b`},
 	}},
 	{"the Collector, unstable modules", "go.mod", `go\.opentelemetry\.io/collector/receiver/receivertest ` + unstable, []place{
 		{"docs/develop/release.md", `\| Collector \| ` + unstable},
-		{"docs/start/install.md", `(?:` + goModules + `|ocb )` + unstable},
+		{"docs/start/existing-collector.md", `(?:` + goModules + `|cmd/builder@)` + unstable},
 		{"docs/develop/release.md", `It is missing at ` + unstable},
 	}},
 	{"the Collector, stable modules", "go.mod", `go\.opentelemetry\.io/collector/receiver ` + stable, []place{
 		{"docs/develop/release.md", `\| Collector \| v[0-9.]+ / ` + stable},
-		{"docs/start/install.md", goModules + stable},
+		{"docs/start/existing-collector.md", goModules + stable},
 	}},
 	{"contrib", "builder-config.yaml", `contrib/processor/filterprocessor ` + unstable, []place{
 		{"docs/develop/release.md", `\| contrib \| ` + unstable},
+		{"docs/start/existing-collector.md", `collector-contrib/[a-z/]+ ` + unstable},
 	}},
 	{"mdatagen", "tools/go.mod", `go\.opentelemetry\.io/collector/cmd/mdatagen ` + unstable, []place{
 		{"docs/develop/release.md", `\| mdatagen, ocb \| ` + unstable},

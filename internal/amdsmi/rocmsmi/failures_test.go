@@ -69,7 +69,7 @@ func TestFailures(t *testing.T) {
 		{
 			name:   "nothing at all",
 			answer: func(string) (command.Result, error) { return smitest.Fails(0, "", "") },
-			err:    "output is not JSON: there is none",
+			err:    "output is not JSON: it is empty",
 		},
 		{
 			name:   "dies in the first card",

@@ -28,8 +28,8 @@ func TestParseOutput(t *testing.T) {
 	assert.Equal(t, map[string]string{"Driver version": "6.3.6"}, out.system)
 
 	for input, want := range map[string]string{
-		"":                             "output is not JSON: there is none",
-		" \n":                          "output is not JSON: there is none",
+		"":                             "output is not JSON: it is empty",
+		" \n":                          "output is not JSON: it is empty",
 		"{":                            "output is not JSON",
 		"GPU[0] : 5\n":                 `output is not JSON: it begins with "GPU[0] : 5"`,
 		`{"card0"`:                     "output ends in the middle",

@@ -230,8 +230,8 @@ func RequireUnread(t *testing.T, node *gpu.Node, reason gpu.FailureReason, messa
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		assert.True(t, d.Unread)
-		assert.Empty(t, d.Faults, "nobody says that it failed")
-		assert.True(t, d.ProcessesUnread, "whether it has any is not known")
+		assert.Empty(t, d.Faults, "its failure is not reported")
+		assert.True(t, d.ProcessesUnread, "its processes are unknown")
 		assert.Equal(t, "MI210", d.Model)
 		assert.False(t, d.Utilization[gpu.TaskGeneral].Known())
 	}

@@ -55,7 +55,7 @@ func TestObjectStart(t *testing.T) {
 	} {
 		assert.Equal(t, want, ObjectStart([]byte(text)), text)
 	}
-	require.EqualError(t, NotJSON([]byte(" \n")), "output is not JSON: there is none")
+	require.EqualError(t, NotJSON([]byte(" \n")), "output is not JSON: it is empty")
 	require.EqualError(t, NotJSON([]byte("GPU: 0\n")), `output is not JSON: it begins with "GPU: 0"`)
 	require.ErrorIs(t, NotJSON(nil), ErrNotJSON)
 }

@@ -130,7 +130,7 @@ func TestReadProcesses(t *testing.T) {
 	assert.True(t, table.Truncated)
 
 	for want, b := range map[string]exectest.Box{
-		"there is no sh in it": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return codeNotFound, nil },
+		"the container contains no sh": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return codeNotFound, nil },
 		"read the process table: exec in": func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {
 			return 0, assert.AnError
 		},

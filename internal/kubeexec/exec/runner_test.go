@@ -189,7 +189,7 @@ func TestRunnerFailures(t *testing.T) {
 			name: "more results than commands", reason: gpu.FailureExec, want: "3 results of 2 commands",
 			box: script(func(s string) string { return s + " b\na\n" + s + " 0\nb\n" + s + " 0\nc\n" + s + " 0\n" }, 0, nil),
 		},
-		{name: "not a script's output", reason: gpu.FailureExec, want: "none of its output", box: script(func(string) string { return "hello\n" }, 1, nil)},
+		{name: "not a script's output", reason: gpu.FailureExec, want: "its output is missing", box: script(func(string) string { return "hello\n" }, 1, nil)},
 		{name: "unreachable", want: "no route", box: script(func(string) string { return "" }, 0, errors.New("no route"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,7 +33,6 @@ type parts struct {
 	power, module, memory        draw
 	enforced, requested, highest gpu.Opt[float64] // power limits in watts
 	protectedTotal               gpu.Opt[int64]
-	shutdownTLimit               gpu.Opt[float64] // the temperature on the scale of T.Limit at which the GPU shuts down: -8 °C
 
 	ecc           [numScopes][numKinds]eccParts
 	eccEnabled    gpu.Opt[bool]
@@ -101,7 +100,7 @@ func (b *builder) end() {
 		d.Memory.Protected = gpu.Opt[int64]{}
 	}
 	d.RetiredPages.Pending = p.pendingRetirement.Or(p.pendingBlacklist)
-	b.addShutdownMargin()
+	b.gpu.AddMargins(&b.gpu.TLimitPoints)
 	b.addFabric()
 	b.addModes()
 	dropSentinels(d)
@@ -132,16 +131,6 @@ func (b *builder) end() {
 		}
 	}
 	b.listing.GPUs = append(b.listing.GPUs, b.gpu)
-}
-
-// addShutdownMargin adds how many degrees are left until the GPU shuts down. T.Limit counts down to 0, at which the driver slows the GPU
-// down, and goes on below 0 to the points at which the hardware slows it down, and at which the GPU shuts down.
-func (b *builder) addShutdownMargin() {
-	margins := &b.gpu.Device.TemperatureMargin
-	margin, ok := margins[gpu.LimitDegraded].Get()
-	if shutdown, printed := b.parts.shutdownTLimit.Get(); ok && printed {
-		margins[gpu.LimitCritical] = gpu.Some(margin - shutdown)
-	}
 }
 
 // addFaults adds the faults. If NVML reports the same, their messages are the messages of the nvml scraper.

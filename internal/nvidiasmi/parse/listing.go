@@ -39,11 +39,24 @@ type GPU struct {
 	// Silent is true if the tool says of each reading that the GPU does not have it, of the size of the memory too.
 	Silent     bool
 	MIGEnabled gpu.Opt[bool]
-	MIGDevices []MIGDevice
-	Processes  []Process
+	// TLimit falls as the GPU gets hotter. TLimitPoints are its values at the limits, which XML alone has: -8 °C when the GPU shuts down.
+	TLimit       gpu.Opt[float64]
+	TLimitPoints [gpu.NumLimits]gpu.Opt[float64]
+	MIGDevices   []MIGDevice
+	Processes    []Process
 	// ProcessesRead is true if an empty Processes means that the GPU has no process. A table of GPUs does not show processes.
 	ProcessesRead bool
 	Refusals      []Refusal
+}
+
+// AddMargins adds how many degrees are left until T.Limit has fallen to its value at each limit.
+func (g *GPU) AddMargins(points *[gpu.NumLimits]gpu.Opt[float64]) {
+	tLimit, ok := g.TLimit.Get()
+	for limit := range points {
+		if point, known := points[limit].Get(); ok && known {
+			g.Device.TemperatureMargin[limit] = gpu.Some(tLimit - point)
+		}
+	}
 }
 
 // MIGDevice is a MIG device of a GPU.

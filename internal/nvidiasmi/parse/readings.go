@@ -39,9 +39,10 @@ func utilizationFields() []Field {
 
 // thermalFields returns temperature, power, voltage and fans.
 //
-// gpu_temp_tlimit is how many degrees are left until the driver slows the GPU down (NVML: the distance to the nearest slowdown threshold). The
-// *_tlimit_threshold elements are points on that same scale, most of them negative, and not temperatures. At gpu_temp_max_tlimit_threshold the
-// GPU shuts down. Of the memory's own scale the tool prints only a point (gpu_temp_max_mem_tlimit_threshold), and not what is left.
+// gpu_temp_tlimit (T.Limit) falls as the GPU gets hotter. The *_tlimit_threshold elements are points on that same scale, most of them negative,
+// and not temperatures: at gpu_temp_max_gpu_tlimit_threshold the GPU is at its max operating temperature, at gpu_temp_slow_tlimit_threshold it
+// slows down, at gpu_temp_max_tlimit_threshold it shuts down. T.Limit alone does not say how far any of the limits is. Of the memory's own scale
+// the tool prints only a point (gpu_temp_max_mem_tlimit_threshold), and not what is left.
 //
 // The power of the memory is a part of the GPU's. The limits of the module are not read.
 func thermalFields() []Field {
@@ -50,6 +51,9 @@ func thermalFields() []Field {
 	}
 	limit := func(s gpu.Sensor, l gpu.Limit) setter { // GPUs without the limit print 0
 		return unlessZero(unitCelsius, celsius(func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureLimit[s][l] }))
+	}
+	tLimitPoint := func(l gpu.Limit) setter {
+		return celsius(func(b *builder) *gpu.Opt[float64] { return &b.gpu.TLimitPoints[l] })
 	}
 	power := func(target func(*parts) *gpu.Opt[float64]) setter {
 		return watts(func(b *builder) *gpu.Opt[float64] { return target(&b.parts) })
@@ -66,9 +70,10 @@ func thermalFields() []Field {
 		basic("temperature.gpu", gpu.GroupTemperature, "temperature/gpu_temp", temperature(gpu.SensorGPU)),
 		column("temperature.memory", gpu.GroupTemperature, "temperature/memory_temp", temperature(gpu.SensorMemory)),
 		column("temperature.gpu.tlimit", gpu.GroupTemperatureLimits, "temperature/gpu_temp_tlimit",
-			celsius(func(b *builder) *gpu.Opt[float64] { return &device(b).TemperatureMargin[gpu.LimitDegraded] })),
-		xmlOnly("temperature.shutdown.tlimit", "temperature/gpu_temp_max_tlimit_threshold",
-			celsius(func(b *builder) *gpu.Opt[float64] { return &b.parts.shutdownTLimit })),
+			celsius(func(b *builder) *gpu.Opt[float64] { return &b.gpu.TLimit })),
+		xmlOnly("temperature.max.tlimit", "temperature/gpu_temp_max_gpu_tlimit_threshold", tLimitPoint(gpu.LimitMax)),
+		xmlOnly("temperature.slowdown.tlimit", "temperature/gpu_temp_slow_tlimit_threshold", tLimitPoint(gpu.LimitDegraded)),
+		xmlOnly("temperature.shutdown.tlimit", "temperature/gpu_temp_max_tlimit_threshold", tLimitPoint(gpu.LimitCritical)),
 		xmlOnly("temperature.slowdown", "temperature/gpu_temp_slow_threshold", limit(gpu.SensorGPU, gpu.LimitDegraded)),
 		xmlOnly("temperature.shutdown", "temperature/gpu_temp_max_threshold", limit(gpu.SensorGPU, gpu.LimitCritical)),
 		xmlOnly("temperature.max", "temperature/gpu_temp_max_gpu_threshold", limit(gpu.SensorGPU, gpu.LimitMax)),

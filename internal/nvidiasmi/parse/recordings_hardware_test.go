@@ -97,19 +97,19 @@ func bankLines(most string) map[string]string {
 }
 
 // Limits of power: 2 is the highest, 3 the one in force, 4 the lowest, 5 the one after a start. Margins: 0 until the GPU slows down, 1 until it
-// shuts down. Bytes: 131072 MiB are 137438953472.
+// shuts down, 2 until its max operating temperature. Bytes: 131072 MiB are 137438953472.
 var recordedHardware = map[string][]map[string]string{
 	"qx-h100.xml": {joined(noErrors, asDelivered, noMIG, bankLines("2560"), map[string]string{
 		"part number": "692-2G520-0200-000", "brand": "nvidia", "architecture": "hopper", "inforom": "G520.0200.00.05", "cuda": "13.0", "c2c": "disabled",
 		"clique": "0", "fabric": "2", "memory bar1 limit": "137438953472", "memory bar1 usage": "1048576",
-		"temperature margin[0]": "58", "temperature margin[1]": "66", "power memory": "32.98",
+		"temperature margin[0]": "60", "temperature margin[1]": "66", "temperature margin[2]": "58", "power memory": "32.98",
 		"power limit[2]": "700", "power limit[3]": "700", "power limit[4]": "200", "power limit[5]": "700",
 	})},
 	"qx-gb200.xml": {joined(noErrors, asDelivered, noMIG, bankLines("3968"), map[string]string{
 		"part number": "900-2G548-A801-000", "brand": "nvidia", "architecture": "blackwell", "inforom": "G548.0201.00.06", "cuda": "13.0", "c2c": "enabled",
 		"clique": "2", "cluster": "00000001-0000-0000-0000-000000000001", "fabric": "2", "fabric condition[0]": "false", "fabric condition[1]": "false",
 		"fabric condition[2]": "false", "fabric condition[3]": "false", "fabric condition[5]": "false", "fabric condition[6]": "false",
-		"memory bar1 limit": "274877906944", "memory bar1 usage": "0", "temperature margin[0]": "60", "temperature margin[1]": "65",
+		"memory bar1 limit": "274877906944", "memory bar1 usage": "0", "temperature margin[0]": "62", "temperature margin[1]": "65", "temperature margin[2]": "60",
 		"power memory": "30.26", "power module": "467.17",
 		"power limit[2]": "1200", "power limit[3]": "1200", "power limit[4]": "200", "power limit[5]": "1200",
 	})},
@@ -127,20 +127,20 @@ var recordedHardware = map[string][]map[string]string{
 	})},
 	"qx-l40s.xml": {joined(noErrors, asDelivered, bankLines("192"), map[string]string{
 		"part number": "900-2G133-A880-000", "brand": "nvidia", "architecture": "ada", "inforom": "G133.0242.00.03", "cuda": "13.2",
-		"memory bar1 limit": "68719476736", "memory bar1 usage": "0", "temperature margin[0]": "59", "temperature margin[1]": "64",
+		"memory bar1 limit": "68719476736", "memory bar1 usage": "0", "temperature margin[0]": "61", "temperature margin[1]": "64", "temperature margin[2]": "59",
 		"power limit[2]": "350", "power limit[3]": "350", "power limit[4]": "100", "power limit[5]": "350",
 	})},
 	"pro-6000-maxq-blackwell-v13.xml": {joined(asDelivered, bankLines("512"), map[string]string{
 		"part number": "900-5G153-2200-000", "brand": "nvidia_rtx", "architecture": "blackwell", "inforom": "G153.0520.00.02", "cuda": "13.1", "c2c": "disabled",
 		"mode[2]": "disabled", "mode[4]": "none", "memory bar1 limit": "137438953472", "memory bar1 usage": "68913463296",
-		"temperature margin[0]": "68", "temperature margin[1]": "73",
+		"temperature margin[0]": "70", "temperature margin[1]": "73", "temperature margin[2]": "68",
 		"power limit[2]": "325", "power limit[3]": "300", "power limit[4]": "250", "power limit[5]": "300",
 	})},
 	"qx-gb200-fabric-degraded.xml": {nil, joined(asDelivered, noMIG, map[string]string{
 		"part number": "699-2G530-0200-000", "brand": "nvidia", "architecture": "blackwell", "inforom": "G530.0200.00.01", "cuda": "13.0", "c2c": "enabled",
 		"clique": "0", "cluster": "00000000-0000-0000-0000-000000000001", "fabric": "2", "fabric condition[0]": "false", "fabric condition[1]": "false",
 		"fabric condition[2]": "true", "fabric condition[3]": "false", "fabric condition[4]": "false", "fabric condition[5]": "true", "fabric condition[6]": "false",
-		"mode[4]": "none", "memory bar1 limit": "549755813888", "memory bar1 usage": "0", "temperature margin[0]": "54", "temperature margin[1]": "59",
+		"mode[4]": "none", "memory bar1 limit": "549755813888", "memory bar1 usage": "0", "temperature margin[0]": "54", "temperature margin[1]": "59", "temperature margin[2]": "49",
 		"errors[0] memory=1": "0", "errors[1] memory=1": "0", "errors[0] location=0": "0", "errors[1] location=0": "0",
 		"power limit[2]": "1200", "power limit[3]": "1000", "power limit[4]": "400", "power limit[5]": "1000",
 	})},

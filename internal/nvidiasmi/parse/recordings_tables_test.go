@@ -33,7 +33,7 @@ func csvNumbers() map[string]quantity {
 		"utilization.ofa":           {units: percents, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Utilization[gpu.TaskOpticalFlow] }},
 		"temperature.gpu":           {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
 		"temperature.memory":        {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
-		"temperature.gpu.tlimit":    {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
+		"temperature.gpu.tlimit":    {units: plain, get: func(g *GPU) gpu.Opt[float64] { return g.TLimit }},
 		"power.draw":                {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
 		"power.draw.average":        {units: inWatts, shared: true, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Draw }},
 		"power.draw.instant":        {units: inWatts, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Power.Instant }},

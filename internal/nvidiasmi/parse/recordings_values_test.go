@@ -138,16 +138,6 @@ func voltageOf(g *GPU) gpu.Opt[float64] {
 	return gpu.Opt[float64]{}
 }
 
-// shutdownOf returns the point on the scale of T.Limit at which the GPU shuts down, from both margins.
-func shutdownOf(g *GPU) gpu.Opt[float64] {
-	slowdown, ok := g.Device.TemperatureMargin[gpu.LimitDegraded].Get()
-	shutdown, also := g.Device.TemperatureMargin[gpu.LimitCritical].Get()
-	if !ok || !also {
-		return gpu.Opt[float64]{}
-	}
-	return gpu.Some(slowdown - shutdown)
-}
-
 // moreNumbers are numbers that only some boards or versions print.
 func moreNumbers(q map[string]quantity) {
 	newQuantity := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
@@ -169,7 +159,9 @@ func moreNumbers(q map[string]quantity) {
 	}
 	q["encoder_stats/session_count"] = newQuantity(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Encoder.Count) })
 	q["fbc_stats/session_count"] = newQuantity(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.FrameBuffer.Count) })
-	q["temperature/gpu_temp_max_tlimit_threshold"] = quantity{units: inCelsius, get: shutdownOf}
+	for name, limit := range map[string]gpu.Limit{"max_gpu": gpu.LimitMax, "slow": gpu.LimitDegraded, "max": gpu.LimitCritical} {
+		q["temperature/gpu_temp_"+name+"_tlimit_threshold"] = quantity{units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.TLimitPoints[limit] }}
+	}
 	for name, spares := range map[string]gpu.Spares{
 		"max": gpu.SparesMax, "high": gpu.SparesHigh, "partial": gpu.SparesPartial, "low": gpu.SparesLow, "none": gpu.SparesNone,
 	} {
@@ -219,7 +211,7 @@ func xmlNumbers() map[string]quantity {
 
 		"temperature/gpu_temp":                   {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorGPU] }},
 		"temperature/memory_temp":                {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.Temperature[gpu.SensorMemory] }},
-		"temperature/gpu_temp_tlimit":            {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureMargin[gpu.LimitDegraded] }},
+		"temperature/gpu_temp_tlimit":            {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.TLimit }},
 		"temperature/gpu_temp_slow_threshold":    {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitDegraded] }},
 		"temperature/gpu_temp_max_threshold":     {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitCritical] }},
 		"temperature/gpu_temp_max_gpu_threshold": {units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.Device.TemperatureLimit[gpu.SensorGPU][gpu.LimitMax] }},

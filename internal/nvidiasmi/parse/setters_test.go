@@ -42,7 +42,8 @@ func TestTrapImpossibleNumbers(t *testing.T) {
 
 // GPUs without such a threshold, and links that are down, print 0.
 func TestTrapZeroIsAbsent(t *testing.T) {
-	g := oneGPU(t, "<temperature><gpu_temp>0 C</gpu_temp><gpu_temp_tlimit>0 C</gpu_temp_tlimit><gpu_temp_max_threshold>0 C</gpu_temp_max_threshold>"+
+	g := oneGPU(t, "<temperature><gpu_temp>0 C</gpu_temp><gpu_temp_tlimit>0 C</gpu_temp_tlimit><gpu_temp_max_gpu_tlimit_threshold>0 C</gpu_temp_max_gpu_tlimit_threshold>"+
+		"<gpu_temp_max_threshold>0 C</gpu_temp_max_threshold>"+
 		"<gpu_temp_slow_threshold>0 C</gpu_temp_slow_threshold><gpu_temp_max_gpu_threshold>0 C</gpu_temp_max_gpu_threshold>"+
 		"<gpu_temp_max_mem_threshold>0 C</gpu_temp_max_mem_threshold></temperature>"+
 		"<pci><pci_gpu_link_info><pcie_gen><max_link_gen>0</max_link_gen><current_link_gen>0</current_link_gen></pcie_gen>"+
@@ -51,7 +52,7 @@ func TestTrapZeroIsAbsent(t *testing.T) {
 	assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureLimit)
 	assert.Equal(t, gpu.PCIe{}, g.Device.PCIe)
 	assert.Equal(t, gpu.Some(0.0), g.Device.Temperature[gpu.SensorGPU], "it may be cold")
-	assert.Equal(t, gpu.Some(0.0), g.Device.TemperatureMargin[gpu.LimitDegraded], "no degrees are left")
+	assert.Equal(t, gpu.Some(0.0), g.Device.TemperatureMargin[gpu.LimitMax], "no degrees are left")
 	g = oneGPU(t, "<gpu_power_readings><power_draw>0.00 W</power_draw><current_power_limit>0.00 W</current_power_limit>"+
 		"<requested_power_limit>0.00 W</requested_power_limit></gpu_power_readings>")
 	assert.Equal(t, gpu.Power{Draw: gpu.Some(0.0)}, g.Device.Power, "no GPU runs within no watts")
@@ -86,12 +87,16 @@ func TestTrapThermalMarginIsNoTemperature(t *testing.T) {
 <gpu_temp_max_tlimit_threshold>-5 C</gpu_temp_max_tlimit_threshold><gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>
 <gpu_temp_max_gpu_tlimit_threshold>5 C</gpu_temp_max_gpu_tlimit_threshold><gpu_temp_max_mem_tlimit_threshold>0 C</gpu_temp_max_mem_tlimit_threshold>
 <gpu_target_temperature>85 C</gpu_target_temperature></temperature>`)
-	assert.Equal(t, gpu.Some(54.0), g.Device.TemperatureMargin[gpu.LimitDegraded])
+	assert.Equal(t, gpu.Some(49.0), g.Device.TemperatureMargin[gpu.LimitMax], "the GPU is at its max operating temperature when 54 have fallen to 5")
+	assert.Equal(t, gpu.Some(56.0), g.Device.TemperatureMargin[gpu.LimitDegraded], "the GPU slows down when 54 have fallen to -2")
 	assert.Equal(t, [gpu.NumSensors][gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureLimit)
 	assert.Equal(t, gpu.Some(59.0), g.Device.TemperatureMargin[gpu.LimitCritical], "the GPU shuts down when 54 have fallen to -5")
 
 	g = oneGPU(t, `<temperature><gpu_temp_tlimit>N/A</gpu_temp_tlimit><gpu_temp_max_tlimit_threshold>-7 C</gpu_temp_max_tlimit_threshold></temperature>`)
 	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureMargin, "a point on the scale is not what is left")
+
+	g = oneGPU(t, `<temperature><gpu_temp_tlimit>54 C</gpu_temp_tlimit></temperature>`)
+	assert.Equal(t, [gpu.NumLimits]gpu.Opt[float64]{}, g.Device.TemperatureMargin, "T.Limit alone names no limit")
 }
 
 // The tool has a word for what it does not know.

@@ -116,7 +116,9 @@ func (d *device) quantity(r row) (v library.Value, ok bool) {
 type row int
 
 const (
-	rowShutdownTLimit row = iota
+	rowMaxTLimit row = iota
+	rowSlowdownTLimit
+	rowShutdownTLimit
 	rowPCIeTransmitted
 	rowPCIeReceived
 	rowECCMode
@@ -152,7 +154,9 @@ var quantityRows = newQuantityRows()
 
 func newQuantityRows() []quantity {
 	rows := []quantity{
-		// The point on the scale of the margin at which the GPU shuts down.
+		// T.Limit at the limits. Each margin is what T.Limit is above it.
+		rowMaxTLimit:       {group: gpu.GroupTemperatureLimits, name: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT, 0}}, constant: true},
+		rowSlowdownTLimit:  {group: gpu.GroupTemperatureLimits, name: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT, 0}}, constant: true},
 		rowShutdownTLimit:  {group: gpu.GroupTemperatureLimits, name: "temperature margin", fields: []fieldID{{gonvml.FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT, 0}}, constant: true},
 		rowPCIeTransmitted: {group: gpu.GroupPCIeIO, name: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0}}},
 		rowPCIeReceived:    {group: gpu.GroupPCIeIO, name: "PCIe bytes", fields: []fieldID{{gonvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0}}},

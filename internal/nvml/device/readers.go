@@ -36,7 +36,7 @@ func (q *quantities) readings() []reader {
 		{gpu.GroupMemory, readMemory},
 		{gpu.GroupProtectedMemory, readProtectedMemory},
 		{gpu.GroupUtilization, q.utilization.readGeneral},
-		{gpu.GroupTemperatureLimits, readShutdownMargin}, // after the quantities
+		{gpu.GroupTemperatureLimits, readMargins}, // after the field values
 		{gpu.GroupThrottle, q.throttle.read},
 		{gpu.GroupFans, readFans},
 		{gpu.GroupFanSpeed, readFanRevolutions}, // after the fans

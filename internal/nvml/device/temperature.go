@@ -19,11 +19,6 @@ var temperatureRows = []quantity{
 		set: unitSetter(signedCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorGPU] }),
 	},
 	{
-		group: gpu.GroupTemperatureLimits, name: "temperature margin",
-		symbol: "nvmlDeviceGetMarginTemperature", call: temperatureMargin,
-		set: unitSetter(celsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.TemperatureMargin[gpu.LimitDegraded] }),
-	},
-	{
 		group: gpu.GroupTemperature, name: "memory temperature",
 		fields: []fieldID{{gonvml.FI_DEV_MEMORY_TEMP, 0}},
 		set:    unitSetter(memoryCelsius, func(d *gpu.Device) *gpu.Opt[float64] { return &d.Temperature[gpu.SensorMemory] }),
@@ -51,8 +46,10 @@ var temperatureRows = []quantity{
 	},
 }
 
-// temperatureMargin reads how many degrees are left until the GPU slows down. Newer boards report it instead of absolute limits; the one is
-// never computed from the other.
+var marginTemperature = library.NewFunction("temperature margin", "nvmlDeviceGetMarginTemperature")
+
+// temperatureMargin reads T.Limit. It follows the hottest spot of the GPU, which is hotter than the temperature under load. So the margins are
+// never calculated from the temperature and its limits, nor the limits from the margins.
 func temperatureMargin(h library.Device) (library.Value, bool, library.Return) {
 	m, ret := h.GetMarginTemperature()
 	return library.Value{Real: float64(m.MarginTemperature)}, true, ret
@@ -66,12 +63,22 @@ func threshold(kind library.Threshold) valueCall {
 	}
 }
 
-// readShutdownMargin sets how many degrees are left until the GPU shuts down. The driver slows the GPU down at a margin of 0. The GPU shuts
-// down when the margin has fallen to the field's point. For the memory the driver has such a point (field 195) and no margin.
-func readShutdownMargin(dev *device, d *gpu.Device) {
-	margin, known := d.TemperatureMargin[gpu.LimitDegraded].Get()
-	if point, ok := celsius(dev.fields.get(rowShutdownTLimit)).Get(); ok && known {
-		d.TemperatureMargin[gpu.LimitCritical] = gpu.Some(margin - point)
+// tLimits are T.Limit at the limits. For the memory the driver has such a point (field 195), and no T.Limit.
+var tLimits = [...]struct {
+	row   row
+	limit gpu.Limit
+}{{rowMaxTLimit, gpu.LimitMax}, {rowSlowdownTLimit, gpu.LimitDegraded}, {rowShutdownTLimit, gpu.LimitCritical}}
+
+// readMargins sets how many degrees are left until T.Limit has fallen to each limit.
+func readMargins(dev *device, d *gpu.Device) {
+	tLimit, ok := celsius(dev.value(marginTemperature, temperatureMargin)).Get()
+	if !ok {
+		return
+	}
+	for _, t := range tLimits {
+		if point, ok := celsius(dev.fields.get(t.row)).Get(); ok {
+			d.TemperatureMargin[t.limit] = gpu.Some(tLimit - point)
+		}
 	}
 }
 

@@ -53,11 +53,21 @@ func (l *Loader) Load(configured string) (*Library, error) {
 		if err == nil {
 			return lib, nil
 		}
-		tried = append(tried, err)
+		if configured != "" || !isMissing(path, err) {
+			tried = append(tried, err)
+		}
 	}
-	return nil, fmt.Errorf("nvml: no usable %s; install the NVIDIA driver, or let the container runtime mount it "+
-		"(NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility), or set library_path: %w",
-		libraryName, errors.Join(tried...))
+	reason := errors.New("nvml: no usable " + libraryName + "; install the NVIDIA driver, or let the container runtime mount it " +
+		"(NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility), or set library_path")
+	if len(tried) > 0 {
+		return nil, fmt.Errorf("%w: %w", reason, errors.Join(tried...))
+	}
+	return nil, reason
+}
+
+// isMissing reports whether the loader has found no file at all at a path: a library that the file needs may be missing as well.
+func isMissing(path string, err error) bool {
+	return strings.HasPrefix(err.Error(), "load: "+path+": cannot open shared object file: No such file or directory")
 }
 
 func (l *Loader) load(path string) (*Library, error) {

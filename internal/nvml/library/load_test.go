@@ -50,6 +50,19 @@ func TestLibraryThatIsNotFound(t *testing.T) {
 	assert.Equal(t, FunctionNotFound, code)
 }
 
+// Without a library in any of the usual places, the error does not list the places; what is wrong with a file is said.
+func TestMissingLibrary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), libraryName)
+	_, err := new(Loader).load(path)
+	assert.True(t, isMissing(path, err), err)
+	require.NoError(t, os.WriteFile(path, []byte("this is no library"), 0o600))
+	_, err = new(Loader).load(path)
+	assert.False(t, isMissing(path, err), err)
+	if _, err = new(Loader).Load(""); err != nil { // this machine has none
+		assert.NotContains(t, err.Error(), "cannot open shared object file")
+	}
+}
+
 // A library that others could replace is not loaded, as a tool is not run.
 func TestUnsafeLibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), libraryName)

@@ -30,9 +30,9 @@ func TestFindings(t *testing.T) {
 	assert.Equal(t, []string{
 		"error gpu_failed prod/n2/GPU-n2-1: lost; the driver asks for: reboot",
 		"warning unreadable gone//: kubernetes_exec: timeout",
-		"warning stale /workstation/: last message 240 s ago; one came every 30 s",
+		"warning stale /workstation/: last message 240 s ago; one arrived every 30 s",
 		"warning throttled prod/n1/GPU-n1-3: hw_thermal_slowdown",
-		"warning missing prod/n2/: 1 cannot be read, although the PCI bus has or had them",
+		"warning missing prod/n2/: 1 cannot be read, although they are or were on the PCI bus",
 		"warning xid prod/n2/GPU-n2-1: since the collector started: XID 79, once: the GPU has fallen off the bus",
 		"warning unreadable prod/unread/: kubernetes_exec: timeout",
 	}, found(all))

@@ -199,12 +199,15 @@ func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
 	return b.String(), 0
 }
 
-// minors is the part of the XML that the receiver requests: the numbers of the device nodes.
+// minors is the part of the XML that the receiver requests: the numbers of the device nodes, and T.Limit at the limits.
 func (m *Machine) minors() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n\t<driver_version>" + driverVersion + "</driver_version>\n")
 	for g := range m.GPUs {
-		fmt.Fprintf(&b, "\t<gpu id=\"%s\">\n\t\t<uuid>%s</uuid>\n\t\t<minor_number>%d</minor_number>\n\t</gpu>\n", m.bus(g), m.uuid(g), g)
+		fmt.Fprintf(&b, "\t<gpu id=\"%s\">\n\t\t<uuid>%s</uuid>\n\t\t<minor_number>%d</minor_number>\n\t\t<temperature>\n"+
+			"\t\t\t<gpu_temp_max_tlimit_threshold>-8 C</gpu_temp_max_tlimit_threshold>\n"+
+			"\t\t\t<gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>\n"+
+			"\t\t\t<gpu_temp_max_gpu_tlimit_threshold>0 C</gpu_temp_max_gpu_tlimit_threshold>\n\t\t</temperature>\n\t</gpu>\n", m.bus(g), m.uuid(g), g)
 	}
 	return b.String() + "</nvidia_smi_log>\n"
 }

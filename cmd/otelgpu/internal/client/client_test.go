@@ -119,8 +119,8 @@ func TestServerAddress(t *testing.T) {
 		"http://":                 "is not a URL",
 		"http://a:b@c":            "contains a user or a password; give them with --user and --password-file",
 		"http://a:secret%zz@host": "is not a URL",
-		"ftp://host":              `has the scheme "ftp"`,
-		"http://host?token=x":     "has a query or a fragment",
+		"ftp://host":              `is "ftp"`,
+		"http://host?token=x":     "contains a query or a fragment",
 	} {
 		_, err := New(Settings{Server: address})
 		require.ErrorContains(t, err, want, address)

@@ -128,13 +128,23 @@ func busy(share *float64) Level {
 	}
 }
 
-// hot warns within 5 °C of a sensor's lowest limit.
+// hot warns within 5 °C of a limit at which the GPU slows down or shuts down. If the driver says how many degrees are left, that counts: it follows
+// the hottest spot, which no sensor here shows.
 func hot(g GPU) Level {
-	for _, t := range g.Temperatures {
-		for name, limit := range t.Limits {
-			if t.Celsius != nil && strings.HasPrefix(name, "high") && *t.Celsius >= limit-5 {
-				return Warn
+	margins := g.Margins
+	if len(margins) == 0 {
+		margins = map[string]float64{}
+		for _, t := range g.Temperatures {
+			for name, limit := range t.Limits {
+				if t.Celsius != nil {
+					margins[name+" "+t.Sensor] = limit - *t.Celsius
+				}
 			}
+		}
+	}
+	for name, left := range margins {
+		if strings.HasPrefix(name, "high") && left <= 5 {
+			return Warn
 		}
 	}
 	return Normal

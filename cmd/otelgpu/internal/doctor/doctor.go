@@ -39,13 +39,13 @@ func Examine(ctx context.Context, options Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	report := &Report{Version: version(), Time: time.Now().UTC().Truncate(time.Second), Sections: []Section{machine()}}
+	report := &Report{Version: version(), Time: time.Now().UTC().Truncate(time.Second)}
 	for i := range all {
 		sections, comparisons := examine(ctx, &all[i], &options)
 		report.Sections = append(report.Sections, sections...)
 		report.Comparisons = append(report.Comparisons, comparisons...)
 	}
-	report.Sections = append(report.Sections, readExporters(ctx, conf)...)
+	report.Sections = append(append(report.Sections, machine()), readExporters(ctx, conf)...)
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
 		late := Section{Name: "time"}

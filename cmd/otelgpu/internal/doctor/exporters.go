@@ -27,6 +27,9 @@ var senders = map[string]string{
 	"prometheusremotewrite": "443", "prometheus_remote_write": "443",
 }
 
+// variables are the environment variables from which the shipped configurations take the endpoints, by the port if the endpoint has none.
+var variables = map[string]string{"4317": "OTLP_ENDPOINT", "4318": "OTLP_URL", "443": "REMOTE_WRITE_URL"}
+
 // readExporters says whether something listens at the endpoints of the exporters of pipelines. It connects and sends nothing.
 func readExporters(ctx context.Context, conf *confmap.Conf) []Section {
 	s := Section{Name: "exporters"}
@@ -57,8 +60,8 @@ func readExporters(ctx context.Context, conf *confmap.Conf) []Section {
 	return []Section{s}
 }
 
-func (s *Section) addEndpoint(ctx context.Context, exporter, endpoint, port string) {
-	network, address, err := dialAddress(endpoint, port)
+func (s *Section) addEndpoint(ctx context.Context, exporter, endpoint, defaultPort string) {
+	network, address, err := dialAddress(endpoint, defaultPort)
 	if err != nil {
 		s.add(Failed, exporter, err.Error())
 		return
@@ -66,7 +69,7 @@ func (s *Section) addEndpoint(ctx context.Context, exporter, endpoint, port stri
 	dialer := net.Dialer{Timeout: dialTimeout}
 	connection, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
-		s.add(Failed, exporter, fmt.Sprintf("connect to %s: %v; start what should listen there, or correct the endpoint", address, err))
+		s.add(Failed, exporter, fmt.Sprintf("connect to %s: %v; start what should listen there, or correct the endpoint (in the shipped configurations: set %s)", address, err, variables[defaultPort]))
 		return
 	}
 	_ = connection.Close()

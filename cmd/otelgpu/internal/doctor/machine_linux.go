@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,33 @@ func (s *Section) addKernel() {
 	}
 }
 
+// usedCapabilities are the capabilities that let sources read more, by their numbers.
+var usedCapabilities = []struct {
+	number uint
+	name   string
+}{
+	{unix.CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYSLOG, "CAP_SYSLOG"},
+}
+
+// capabilityNames names what a mask of /proc has of the capabilities that sources use.
+func capabilityNames(mask string) string {
+	bits, err := strconv.ParseUint(mask, 16, 64)
+	if err != nil {
+		return "unknown"
+	}
+	var names []string
+	for _, c := range usedCapabilities {
+		if bits&(1<<c.number) != 0 {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 {
+		return "none that sources use"
+	}
+	return strings.Join(names, " ")
+}
+
 // addUser says as whom the sources read, with which groups and capabilities.
 func (s *Section) addUser() {
 	groups, _ := os.Getgroups()
@@ -35,7 +63,7 @@ func (s *Section) addUser() {
 	if text, err := readFact("/proc/self/status"); err == nil {
 		for line := range strings.Lines(text) {
 			if value, ok := strings.CutPrefix(line, "CapEff:"); ok {
-				found = append(found, "capabilities "+strings.TrimSpace(value))
+				found = append(found, "capabilities "+capabilityNames(strings.TrimSpace(value)))
 			}
 		}
 	}

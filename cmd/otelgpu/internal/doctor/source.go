@@ -15,15 +15,19 @@ import (
 	gpureceiver "github.com/otelgpu/gpureceiver/receiver"
 )
 
-// readLocal returns what the sources of this machine can read.
+// readLocal returns what the sources of this machine can read: first those that have found GPUs.
 func readLocal(ctx context.Context, receiver string, e *gpureceiver.Examination) []Section {
-	var sections []Section
+	var sections, without []Section
 	e.ReadLocal(ctx, func(read gpureceiver.LocalRead) {
 		s := Section{Name: fmt.Sprintf("%s: %s (%s GPUs of this machine)", receiver, read.Scraper, read.Vendor)}
 		s.addNode(&read)
-		sections = append(sections, s)
+		if len(read.Node.Devices) > 0 {
+			sections = append(sections, s)
+		} else {
+			without = append(without, s)
+		}
 	})
-	return sections
+	return append(sections, without...)
 }
 
 // addNode says of a read which GPUs there are, and what of them could not be read.

@@ -19,6 +19,7 @@
 {{- $added := list }}
 {{- if .root.Values.telemetryOTLP }}{{ $added = append $added "telemetry-otlp" }}{{ end }}
 {{- if and (dig "queue" "enabled" false .values) (ne .shape "gateway") }}{{ $added = append $added "persistent-queue" }}{{ end }}
+{{- if dig "dcgmNames" "enabled" false .values }}{{ $added = append $added "dcgm-names" }}{{ end }}
 {{- toJson $added }}
 {{- end }}
 
@@ -28,9 +29,23 @@
 {{ .root.Files.Get (printf "files/%s" .path) | required (printf "files/%s is missing" .path) | trimSuffix "\n" | indent 2 }}
 {{- end }}
 
+{{/* The main configuration of a shape: its file, and without OTLP what the file has besides OTLP. */}}
+{{- define "gpureceiver.config.main" -}}
+{{- if .root.Values.otlp.enabled }}
+{{- include "gpureceiver.file" (dict "root" .root "path" .main) }}
+{{- else }}
+{{- $config := .root.Files.Get (printf "files/%s" .main) | fromYaml }}
+{{- $_ := unset $config.exporters "otlp_grpc" }}
+{{- $_ := unset $config.processors "transform/service" }}
+{{- range $name := list "metrics" "logs" }}{{ $_ := unset $config.service.pipelines $name }}{{ end }}
+{{- .main }}: |
+{{ toYaml $config | indent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* The data of a shape's ConfigMap. */}}
 {{- define "gpureceiver.config.data" -}}
-{{ include "gpureceiver.file" (dict "root" .root "path" .main) }}
+{{ include "gpureceiver.config.main" . }}
 {{- range include "gpureceiver.config.added" . | fromJsonArray }}
 {{ include "gpureceiver.file" (dict "root" $.root "path" (printf "parts/%s.yaml" .)) }}
 {{- end }}

@@ -18,7 +18,13 @@ spec:
     matchLabels: { {{- include "gpureceiver.labels" . -}} }
   template:
     metadata:
-      labels: { {{- include "gpureceiver.labels" . -}} }
+      {{- with include "gpureceiver.labels.added" . }}
+      labels:
+        {{ include "gpureceiver.labels" $ | replace ", " "\n" | nindent 8 | trim }}
+        {{- . | trim | nindent 8 }}
+      {{- else }}
+      labels: { {{- include "gpureceiver.labels" $ -}} }
+      {{- end }}
       {{- with include "gpureceiver.annotations" . }}{{ trim . | nindent 6 }}{{ end }}
     spec:
       serviceAccountName: {{ $name }}
@@ -74,7 +80,9 @@ spec:
             - {name: K8S_CLUSTER_NAME, value: {{ quote .clusterName }}} # {{ ternary "nodes of other clusters get no condition" "k8s.cluster.name of everything sent; name yours" (eq .shape "gateway") }}
             {{- end }}
             - {name: GOMEMLIMIT, value: {{ .values.goMemLimit }}} # below limits.memory: from here on Go collects garbage rather than grow
-            - {name: OTLP_ENDPOINT, value: {{ quote (include "gpureceiver.otlp" . | fromYaml).endpoint }}} # where OTLP goes; name yours
+            {{- with (include "gpureceiver.otlp" . | fromYaml).endpoint }}
+            - {name: OTLP_ENDPOINT, value: {{ quote . }}} # where OTLP goes; name yours
+            {{- end }}
             {{- with .env }}{{ trim . | nindent 12 }}{{ end }}
             {{- with include "gpureceiver.env" . }}{{ trim . | nindent 12 }}{{ end }}
           securityContext:

@@ -7,7 +7,7 @@ The helpers take a dict: root (the root context), shape (agent, cluster, exec, g
 {{- define "gpureceiver.name" -}}
 {{- $release := .root.Release.Name | trimPrefix "gpureceiver" | trimPrefix "-" -}}
 {{- if gt (len $release) 30 }}{{ fail (printf "the release name %s is too long: names of Kubernetes end at 63 characters; take one of at most 30" .root.Release.Name) }}{{ end -}}
-gpureceiver-{{ .shape }}{{ with $release }}-{{ . }}{{ end }}
+{{ .root.Values.nameOverride | default "gpureceiver" }}-{{ .shape }}{{ with $release }}-{{ . }}{{ end }}
 {{- end }}
 
 {{- define "gpureceiver.namespace" -}}
@@ -23,6 +23,21 @@ gpureceiver-{{ .shape }}{{ with $release }}-{{ . }}{{ end }}
 {{- define "gpureceiver.labels" -}}
 app.kubernetes.io/name: {{ include "gpureceiver.name" . }}
 {{- with .vendor }}, app.kubernetes.io/component: {{ . }}{{ end }}
+{{- end }}
+
+{{/* Labels of a pod that the values add. Starts with an empty line, or is empty. */}}
+{{- define "gpureceiver.labels.added" -}}
+{{- with .values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The annotations of a service account. */}}
+{{- define "gpureceiver.serviceaccount" -}}
+{{- with .values.serviceAccountAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
 {{- end }}
 
 {{- define "gpureceiver.image" -}}

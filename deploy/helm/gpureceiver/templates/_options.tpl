@@ -32,6 +32,9 @@ A list replaces the one of the main configuration.
 {{- $election := dict "lease_namespace" (include "gpureceiver.namespace" .) }}
 {{- $options = mergeOverwrite $options (dict "receivers" (dict "gpu" (dict "scrapers" (dict "kubernetes_cluster" (dict "leader_election" $election))))) }}
 {{- end }}
+{{- with dig "owners" "labels" list .values }}
+{{- $options = mergeOverwrite $options (dict "receivers" (dict "gpu" (dict "attribution" (dict "owners" (dict "labels" .))))) }}
+{{- end }}
 {{- if eq .shape "exec" }}{{ $options = mergeOverwrite $options (include "gpureceiver.options.exec" . | fromYaml) }}{{ end }}
 {{- if eq .shape "gateway" }}{{ $options = mergeOverwrite $options (include "gpureceiver.options.gateway" . | fromYaml) }}{{ end }}
 {{- $options = mergeOverwrite $options (deepCopy .values.config) }}
@@ -89,10 +92,12 @@ service:
 {{- end }}
 {{- end }}
 
-{{/* Where a shape sends, as YAML: to the release's gateway where there is one. */}}
+{{/* Where a shape sends, as YAML: to the release's gateway if there is one; no endpoint if otlp.enabled is false. */}}
 {{- define "gpureceiver.otlp" -}}
 {{- $gateway := .root.Values.gateway }}
-{{- if and $gateway.enabled (ne .shape "gateway") }}
+{{- if not .root.Values.otlp.enabled }}
+insecure: true
+{{- else if and $gateway.enabled (ne .shape "gateway") }}
 {{- $c := dict "root" .root "shape" "gateway" "values" $gateway }}
 endpoint: {{ include "gpureceiver.name" $c }}.{{ include "gpureceiver.namespace" $c }}.svc:4317
 insecure: {{ not $gateway.tls.secretName }}

@@ -13,5 +13,10 @@ twice.
 {{- if not $terms }}{{ fail "agent.nvidia.nodeSelector must be given with agent.nvidia and agent.amd together: without it a node would be read twice" }}{{ end }}
 {{- $_ := set $affinity "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms)) }}
 {{- end }}
+{{- with .platform.label }}
+{{- if $affinity.nodeAffinity }}{{ fail "agent.affinity.nodeAffinity cannot be given on this platform, whose GPU nodes it selects: use agent.nodeSelector" }}{{ end }}
+{{- $term := dict "matchExpressions" (list (dict "key" . "operator" "Exists")) }}
+{{- $_ := set $affinity "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" (list $term))) }}
+{{- end }}
 {{- with $affinity }}{{ toYaml . }}{{ end }}
 {{- end }}

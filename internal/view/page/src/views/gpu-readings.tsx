@@ -11,7 +11,8 @@ import { Sparkline } from "../parts/sparkline";
 /** Readings are the main quantities of a GPU: now, in the last minutes, and their limits. */
 export function Readings({ g }: { g: GPU }) {
   const hot = core(g);
-  const limit = lowest(hot?.limits_celsius ?? {});
+  // Margins are about the hottest spot, which is hotter than the sensor: a line at the sensor's limit would show more room than there is.
+  const limit = Object.keys(g.temperature_margins_celsius).length > 0 ? null : lowest(hot?.limits_celsius ?? {});
   return (
     <div class="readings">
       <Reading g={g} name="Utilization" metric="hw.gpu.utilization" value={percent(g.utilization.general)} top={1} write={percent} />
@@ -61,5 +62,5 @@ function Temperatures({ g }: { g: GPU }) {
     return `${t.sensor} ${celsius(t.celsius)}${limits.length > 0 ? ` (${limits.join(", ")})` : ""}`;
   });
   const margins = Object.entries(g.temperature_margins_celsius).map(([k, v]) => `${celsius(v)} below ${k}`);
-  return <>{[...said, ...margins].join("; ") || "no sensor was read"}</>;
+  return <>{[...margins, ...said].join("; ") || "no sensor was read"}</>;
 }
