@@ -77,7 +77,7 @@ func TestDoctorClusters(t *testing.T) {
 	got := finish(t, doctorCommand(t, "--config", config, "--output", "json"))
 	assert.Equal(t, 1, got.code)
 	r := report(t, got)
-	live, gone := "gpu: scrapers::kubernetes_exec::clusters::0", "gpu: scrapers::kubernetes_exec::clusters::1"
+	live, lost := "gpu: scrapers::kubernetes_exec::clusters::0", "gpu: scrapers::kubernetes_exec::clusters::1"
 	assert.Equal(t, doctor.OK, check(t, r, live, "API server").State)
 	assert.Contains(t, check(t, r, live, "permissions").Found, "list nodes, watch nodes, list pods in namespace gpu-operator, watch pods in namespace gpu-operator")
 	permission := check(t, r, live, "permission")
@@ -92,7 +92,7 @@ func TestDoctorClusters(t *testing.T) {
 	assert.Equal(t, "container_missing", unread.Reason)
 	assert.Contains(t, unread.Found, "node n2")
 
-	failed := check(t, r, gone, "API server")
+	failed := check(t, r, lost, "API server")
 	assert.Equal(t, doctor.Failed, failed.State)
 	assert.Equal(t, "api_unreachable", failed.Reason)
 	assert.Contains(t, failed.Found, strings.TrimPrefix(dead, "https://"))

@@ -111,9 +111,9 @@ func TestNewKubelet(t *testing.T) {
 	known := func(seconds float64) [2]bool {
 		node := m.apply(nodeOf(device(0), device(1)), seconds)
 		require.Empty(t, node.Problems)
-		held := node.Devices[0].HoldersKnown && len(node.Devices[0].Holders) == 1
-		assert.Equal(t, node.Devices[0].HoldersKnown, held)
-		return [2]bool{held, node.Devices[1].HoldersKnown}
+		allocated := node.Devices[0].HoldersKnown && len(node.Devices[0].Holders) == 1
+		assert.Equal(t, node.Devices[0].HoldersKnown, allocated)
+		return [2]bool{allocated, node.Devices[1].HoldersKnown}
 	}
 	pod := kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)))
 	start(m.now.Add(-time.Second), kubelettest.Pod(train.pod))

@@ -46,10 +46,10 @@ func (f *firstReads) count() int {
 func readFirst(t *testing.T, nodes []string, interval time.Duration) (f *Fleet, reads *firstReads, answer func()) {
 	t.Helper()
 	s := exectest.NewServer(t)
-	held := make(chan struct{})
-	answer = sync.OnceFunc(func() { close(held) })
+	block := make(chan struct{})
+	answer = sync.OnceFunc(func() { close(block) })
 	t.Cleanup(answer)
-	s.Held = map[string]chan struct{}{"/api/v1/pods": held}
+	s.Held = map[string]chan struct{}{"/api/v1/pods": block}
 	s.Put(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train-0", UID: podUID},
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + containerID}}},

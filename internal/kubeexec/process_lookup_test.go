@@ -214,8 +214,8 @@ func TestProcessesUnreadable(t *testing.T) {
 func TestProcessesCutOff(t *testing.T) {
 	f := newFixture(t)
 	whole := f.machine.Box()
-	f.runner = runnerIn(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
-		code, err := whole(argv, stdout, stderr, gone)
+	f.runner = runnerIn(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
+		code, err := whole(argv, stdout, stderr, done)
 		if len(lookups(f.machine)) == 1 {
 			_, _ = io.WriteString(stdout, strings.Repeat("x", 5<<20))
 		}

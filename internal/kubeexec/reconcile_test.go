@@ -27,8 +27,8 @@ import (
 // The pods of one target are listed late: the pods of the other are read, and a pod that may still arrive is not reported as missing.
 func TestFleetListsCome(t *testing.T) {
 	s := exectest.NewServer(t)
-	held := make(chan struct{})
-	s.Held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": held}
+	block := make(chan struct{})
+	s.Held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": block}
 	s.Add("n1", &exectest.Machine{})
 	_, other := exectest.Driver("n2")
 	other.Status.Capacity = corev1.ResourceList{"amd.com/gpu": resource.MustParse("8")}
@@ -39,7 +39,7 @@ func TestFleetListsCome(t *testing.T) {
 	_, got, problems := start(t, config)
 	readTimes(t, got, "prod/n1", 2)
 	assert.Empty(t, problems.lines("prod"))
-	close(held)
+	close(block)
 	eventually(t, func() bool {
 		_, _, _, err := got.of("prod/n2")
 		return err != nil && strings.Contains(err.Error(), "node n2: AMD: no target selects a pod on it") &&

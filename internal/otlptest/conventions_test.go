@@ -112,8 +112,8 @@ func documented(t *testing.T) []string {
 	var result []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\| (has|lacks) ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(section, -1) {
 		for _, match := range names.FindAllStringSubmatch(row[1], -1) {
-			for _, what := range names.FindAllStringSubmatch(row[3], -1) {
-				result = append(result, fmt.Sprintf("%s %s %s", match[1], row[2], what[1]))
+			for _, groups := range names.FindAllStringSubmatch(row[3], -1) {
+				result = append(result, fmt.Sprintf("%s %s %s", match[1], row[2], groups[1]))
 			}
 		}
 	}

@@ -116,13 +116,13 @@ func TestLastIndexes(t *testing.T) {
 func TestInfoStaysOneSeries(t *testing.T) {
 	p, _, _ := newPipeline(nil)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	shown, unread, gone := healthy("GPU-1"), healthy("GPU-1"), lost("GPU-1")
+	shown, unread, missing := healthy("GPU-1"), healthy("GPU-1"), lost("GPU-1")
 	shown.CurrentIndex = gpu.Some(3)
 	unread.Unread = true
 	for _, read := range []struct {
 		device gpu.Device
 		err    error
-	}{{shown, nil}, {unread, nil}, {unread, errors.New("the node does not answer")}, {gone, nil}, {shown, nil}} {
+	}{{shown, nil}, {unread, nil}, {unread, errors.New("the node does not answer")}, {missing, nil}, {shown, nil}} {
 		start = start.Add(30 * time.Second)
 		node := nodeOf(read.device)
 		node.Time = start

@@ -41,9 +41,9 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 			if len(node.Devices) == 0 || len(node.Processes) == 0 {
 				return // everything of a device or a process is gone
 			}
-			gone := append([]string{m.name}, derived[m.name]...)
-			want := slices.DeleteFunc(otlptest.Names(full), func(name string) bool { return slices.Contains(gone, name) })
-			got := slices.DeleteFunc(otlptest.Names(without), func(name string) bool { return slices.Contains(gone, name) })
+			missing := append([]string{m.name}, derived[m.name]...)
+			want := slices.DeleteFunc(otlptest.Names(full), func(name string) bool { return slices.Contains(missing, name) })
+			got := slices.DeleteFunc(otlptest.Names(without), func(name string) bool { return slices.Contains(missing, name) })
 			assert.Equal(t, want, got, "the other metrics")
 		})
 	}

@@ -48,7 +48,7 @@ func TestRecordsOfJobsAgree(t *testing.T) {
 	devices := []string{"GPU-1", "GPU-2"}
 	require.Empty(t, c.Next(nodeOf(0, devices...)))
 	type allocation struct{ device, job string }
-	held := map[allocation]bool{}
+	allocations := map[allocation]bool{}
 	for n := 1; n < 300; n++ {
 		node := nodeOf(10*n, devices...)
 		now := map[allocation]bool{}
@@ -65,14 +65,14 @@ func TestRecordsOfJobsAgree(t *testing.T) {
 			a := allocation{e.DeviceID, e.Holder.Container.SlurmJob}
 			allocated := e.Type == gpu.EventAllocated
 			require.Equal(t, allocated, now[a], "%v", a)
-			require.Equal(t, allocated, !held[a], "%v", a)
-			held[a] = allocated
+			require.Equal(t, allocated, !allocations[a], "%v", a)
+			allocations[a] = allocated
 		}
-		for a, is := range held {
+		for a, is := range allocations {
 			require.Equal(t, is, now[a], "%v has no record", a)
 		}
 		for a := range now {
-			require.True(t, held[a], "%v has no record", a)
+			require.True(t, allocations[a], "%v has no record", a)
 		}
 	}
 }

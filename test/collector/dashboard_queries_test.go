@@ -133,22 +133,22 @@ func answered(t *testing.T, address, query string) map[string]float64 {
 }
 
 // someNumbers waits until a query answers anything.
-func someNumbers(t *testing.T, what string, answer func() map[string]float64) {
+func someNumbers(t *testing.T, subject string, answer func() map[string]float64) {
 	t.Helper()
-	eventually(t, patience, what, func() bool { return len(answer()) > 0 })
+	eventually(t, patience, subject, func() bool { return len(answer()) > 0 })
 }
 
 // sameNumbers waits until a query answers these numbers: a read or a scrape that is late spoils a range for a while.
-func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
+func sameNumbers(t *testing.T, subject string, want calculation, answer func() map[string]float64) {
 	t.Helper()
 	got := answer()
 	for start := time.Now(); !want.same(got) && time.Since(start) < patience; got = answer() {
 		time.Sleep(tick)
 	}
-	assert.Len(t, got, len(want.values), "%s: %v", what, got)
+	assert.Len(t, got, len(want.values), "%s: %v", subject, got)
 	for labels, value := range want.values {
-		if assert.Contains(t, got, labels, "%s: %v", what, got) {
-			assert.InDelta(t, value, got[labels], want.slack(value), "%s: %s", what, labels)
+		if assert.Contains(t, got, labels, "%s: %v", subject, got) {
+			assert.InDelta(t, value, got[labels], want.slack(value), "%s: %s", subject, labels)
 		}
 	}
 }

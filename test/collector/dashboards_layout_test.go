@@ -189,24 +189,24 @@ func TestDashboardLinks(t *testing.T) {
 				}
 			}
 			for _, link := range linksOf(p) {
-				where := fmt.Sprintf("%s: %s: %s", d.UID, p.Title, link)
+				place := fmt.Sprintf("%s: %s: %s", d.UID, p.Title, link)
 				if link == "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#${__value.raw}" {
 					seen["runbook"]++
-					assert.True(t, columns["Alert"], where)
+					assert.True(t, columns["Alert"], place)
 					continue
 				}
 				parts := regexp.MustCompile(`^/d/([a-z-]+)\?(.+)$`).FindStringSubmatch(link)
-				require.NotNil(t, parts, where)
+				require.NotNil(t, parts, place)
 				seen[parts[1]]++
-				require.Contains(t, variables, parts[1], where)
+				require.Contains(t, variables, parts[1], place)
 				for _, variable := range regexp.MustCompile(`var-(\w+)=`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, variables[parts[1]][variable[1]], "%s: no variable %s there", where, variable[1])
+					assert.True(t, variables[parts[1]][variable[1]], "%s: no variable %s there", place, variable[1])
 				}
 				for _, field := range regexp.MustCompile(`\$\{__data\.fields\.(\w+)\}`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, columns[field[1]], "%s: no column %s", where, field[1])
+					assert.True(t, columns[field[1]], "%s: no column %s", place, field[1])
 				}
 				for _, own := range regexp.MustCompile(`\$\{([a-z]+)\}`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, variables[d.UID][own[1]], "%s: no variable %s here", where, own[1])
+					assert.True(t, variables[d.UID][own[1]], "%s: no variable %s here", place, own[1])
 				}
 			}
 		}

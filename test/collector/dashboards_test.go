@@ -103,15 +103,15 @@ func TestDashboards(t *testing.T) {
 	// The API server of a third cluster is away, and so is the backend.
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
-	gone := shipped{
+	missing := shipped{
 		configs:  []string{"cluster.yaml"},
 		scrapers: fmt.Sprintf("scrapers: {kubernetes_cluster: {auth_type: '', endpoint: 'https://127.0.0.1:1', token_file: %q}}", token),
 		more:     shownAndSent(sentTo, "otlp_grpc: {endpoint: '"+freeAddress(t)+"', retry_on_failure: {enabled: false}}"),
 		env:      []string{"K8S_CLUSTER_NAME=gone"},
 	}
-	gonePage, _ := gone.start(t, t.TempDir(), sink)
+	gonePage, _ := missing.start(t, t.TempDir(), sink)
 
-	ways := map[string]string{"scrape": scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, gone.telemetry)}
+	ways := map[string]string{"scrape": scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, missing.telemetry)}
 	if sentTo != "" {
 		ways["OTLP"] = sentTo
 	}

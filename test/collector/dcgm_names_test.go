@@ -179,7 +179,7 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 }
 
 // agree waits until two results are the same and not empty, and otherwise shows how they differ.
-func agree(t *testing.T, what string, results func() (want, got map[string]float64)) {
+func agree(t *testing.T, subject string, results func() (want, got map[string]float64)) {
 	t.Helper()
 	for startedAt := time.Now(); ; time.Sleep(tick) {
 		want, got := results()
@@ -187,8 +187,8 @@ func agree(t *testing.T, what string, results func() (want, got map[string]float
 			return
 		}
 		if time.Since(startedAt) > patience {
-			assert.NotEmpty(t, got, what)
-			assert.Equal(t, want, got, what)
+			assert.NotEmpty(t, got, subject)
+			assert.Equal(t, want, got, subject)
 			return
 		}
 	}

@@ -174,8 +174,8 @@ func ownerOf(labels map[string]string) string {
 func TestEndedProcessesInPrometheus(t *testing.T) {
 	t.Parallel()
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
-	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
-	n := start(t, spec{scenario: with("6")})
+	config := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
+	n := start(t, spec{scenario: config("6")})
 	n.next("two GPUs", full(2))
 	sentValues := func(name string, labels ...string) (values []float64) {
 		for _, s := range n.metrics() {
@@ -186,13 +186,13 @@ func TestEndedProcessesInPrometheus(t *testing.T) {
 		return values
 	}
 	eventually(t, patience, "twelve", func() bool { return len(sentValues("process_gpu_memory_usage_bytes")) == 12 })
-	n.set(with("3"))
+	n.set(config("3"))
 	eventually(t, patience, "six have ended", func() bool { return len(sentValues("process_gpu_memory_usage_bytes")) == 6 })
-	n.set(with("3") + "[fault f]\ngpu = 1\nkind = lost")
+	n.set(config("3") + "[fault f]\ngpu = 1\nkind = lost")
 	eventually(t, patience, "a GPU is lost", func() bool {
 		return len(sentValues("hw_power_watts")) == 1 && slices.Equal(sentValues("hw_gpu_fault", "error_type", "lost"), []float64{1})
 	})
-	n.set(with("3"))
+	n.set(config("3"))
 	eventually(t, patience, "it is back", func() bool {
 		return len(sentValues("hw_power_watts")) == 2 && slices.Equal(sentValues("hw_gpu_fault", "error_type", "lost"), []float64{0})
 	})

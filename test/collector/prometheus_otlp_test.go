@@ -49,19 +49,19 @@ func TestEndedProcessesByOTLP(t *testing.T) {
 	t.Parallel()
 	address := otlpPrometheus(t, "")
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
-	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
-	n := start(t, spec{scenario: with("6"), replace: map[string]string{
+	config := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
+	n := start(t, spec{scenario: config("6"), replace: map[string]string{
 		"\nexporters:\n":                     "\nexporters:\n  otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp', sending_queue: {num_consumers: 1}}\n",
 		"exporters: [otlp_http, prometheus]": "exporters: [otlp_http, prometheus, otlp_http/prometheus]",
 	}})
 	n.next("two GPUs", full(2))
 	const processes, power = `count(process_gpu_memory_usage_bytes)`, `count(hw_power_watts)`
 	becomes(t, address, processes, 12)
-	n.set(with("3"))
+	n.set(config("3"))
 	becomes(t, address, processes, 6)
-	n.set(with("3") + "[fault f]\ngpu = 1\nkind = lost")
+	n.set(config("3") + "[fault f]\ngpu = 1\nkind = lost")
 	becomes(t, address, power, 1)
-	n.set(with("3"))
+	n.set(config("3"))
 	becomes(t, address, power, 2)
 	n.interrupt()
 }

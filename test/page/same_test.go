@@ -15,7 +15,7 @@ import (
 )
 
 // same waits until what the page shows equals what the API says. The page asks the API some time after a change.
-func same[T any](p *tab, what string, said, shown func() T) {
+func same[T any](p *tab, subject string, said, shown func() T) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		want, got := said(), shown()
@@ -23,15 +23,15 @@ func same[T any](p *tab, what string, said, shown func() T) {
 			return
 		}
 		if time.Now().After(end) {
-			require.Equal(p.t, want, got, what)
+			require.Equal(p.t, want, got, subject)
 		}
 	}
 }
 
 // eventually waits until a condition holds.
-func (p *tab) eventually(what string, condition func() bool) {
+func (p *tab) eventually(subject string, condition func() bool) {
 	p.t.Helper()
-	same(p, what, func() bool { return true }, condition)
+	same(p, subject, func() bool { return true }, condition)
 }
 
 // sameFleet compares the totals, on any view, and the tiles, on the view of the fleet.

@@ -323,8 +323,8 @@ func TestPodsOfUnreadableClaims(t *testing.T) {
 	unread.Requests, unread.Partial = []gpu.ResourceCount{{Resource: "other"}}, true
 	tr.Seen(unread)
 	assert.Empty(t, tr.events)
-	gone := *unread
-	tr.Gone(&gone, true)
+	missing := *unread
+	tr.Gone(&missing, true)
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events))
 	assert.Equal(t, append(slices.Clone(seen.Requests), gpu.ResourceCount{Resource: "other"}), tr.events[2].Pod.Requests)
 	assert.False(t, tr.Knows("p1"))

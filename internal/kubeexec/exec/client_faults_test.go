@@ -98,9 +98,9 @@ func TestExecStartError(t *testing.T) {
 
 // Every waiting call returns when the context ends and leaves no goroutine behind (see TestMain).
 func TestExecCutOff(t *testing.T) {
-	hang := func(_ []string, stdout, _ io.Writer, gone <-chan struct{}) (int, error) {
+	hang := func(_ []string, stdout, _ io.Writer, done <-chan struct{}) (int, error) {
 		fmt.Fprint(stdout, "begun")
-		<-gone
+		<-done
 		return 0, nil
 	}
 	for _, spdy := range []bool{false, true} {

@@ -230,9 +230,9 @@ func (s *stage) forward(t *testing.T, inner string) string {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t *testing.T, subject string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
-		require.Less(t, time.Since(start), patience, what)
+		require.Less(t, time.Since(start), patience, subject)
 	}
 }
