@@ -25,8 +25,10 @@ const (
 	defaultEndpoint          = "127.0.0.1:9410"
 	defaultReadHeaderTimeout = 3 * time.Second
 	defaultIdleTimeout       = 15 * time.Second // an idle connection has the place of another
-	defaultHistory           = 15 * time.Minute
-	defaultGoneAfter         = 10 * time.Minute
+	defaultHistory           = time.Hour
+	defaultHistoryPoints     = 50
+	defaultGoneAfter         = 7 * 24 * time.Hour
+	defaultIdleAfter         = 5 * time.Minute
 	defaultMaxNodes          = 2_000
 	defaultMaxGPUs           = 20_000
 	defaultMaxProcesses      = 200_000
@@ -47,8 +49,15 @@ type Config struct {
 	// History is how far back the course of a GPU's readings goes.
 	History time.Duration `mapstructure:"history"`
 
-	// GoneAfter is how long a node that sends nothing stays. It is stale before.
+	// HistoryPoints bounds the points of the history of one GPU. Each takes 128 bytes.
+	HistoryPoints int `mapstructure:"history_points"`
+
+	// GoneAfter is how long a node that sends nothing stays, as stale, unless its cluster removes it.
 	GoneAfter time.Duration `mapstructure:"gone_after"`
+
+	// A GPU that a container holds is idle if its utilization was at most IdleThreshold for IdleAfter.
+	IdleThreshold float64       `mapstructure:"idle_threshold"`
+	IdleAfter     time.Duration `mapstructure:"idle_after"`
 
 	// MaxNodes, MaxGPUs and MaxProcesses bound what is kept, of all nodes together. MaxGPUs counts partitions too.
 	MaxNodes     int `mapstructure:"max_nodes"`
@@ -78,7 +87,9 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		Server:         server,
 		History:        defaultHistory,
+		HistoryPoints:  defaultHistoryPoints,
 		GoneAfter:      defaultGoneAfter,
+		IdleAfter:      defaultIdleAfter,
 		MaxNodes:       defaultMaxNodes,
 		MaxGPUs:        defaultMaxGPUs,
 		MaxProcesses:   defaultMaxProcesses,
@@ -105,7 +116,10 @@ func (c *Config) Validate() error {
 		durationWithin("read_header_timeout", c.Server.ReadHeaderTimeout, time.Millisecond, time.Minute),
 		durationWithin("write_timeout", c.Server.WriteTimeout, time.Millisecond, time.Hour),
 		durationWithin("history", c.History, time.Minute, 6*time.Hour),
-		durationWithin("gone_after", c.GoneAfter, time.Minute, 7*24*time.Hour),
+		countWithin("history_points", c.HistoryPoints, 10_000),
+		durationWithin("gone_after", c.GoneAfter, time.Minute, 90*24*time.Hour),
+		shareWithin("idle_threshold", c.IdleThreshold),
+		durationWithin("idle_after", c.IdleAfter, time.Second, 24*time.Hour),
 		countWithin("max_nodes", c.MaxNodes, 100_000),
 		countWithin("max_gpus", c.MaxGPUs, 1_000_000),
 		countWithin("max_processes", c.MaxProcesses, 10_000_000),
@@ -173,6 +187,13 @@ func durationWithin(key string, value, low, high time.Duration) error {
 		return fmt.Errorf("%s: must be from %s to %s, got %s", key, low, high, value)
 	}
 	return nil
+}
+
+func shareWithin(key string, value float64) error {
+	if value >= 0 && value <= 1 {
+		return nil
+	}
+	return fmt.Errorf("%s: must be from 0 to 1, got %v", key, value)
 }
 
 func countWithin(key string, value, high int) error {

@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 
 func TestConfiguration(t *testing.T) {
 	cfg, err := load(t, map[string]any{
-		"endpoint": "0.0.0.0:9411", "history": "5m", "gone_after": "1h", "max_nodes": 1, "max_gpus": 2, "max_processes": 3, "max_connections": 4,
+		"endpoint": "0.0.0.0:9411", "history": "5m", "history_points": 6, "gone_after": "1h", "max_nodes": 1, "max_gpus": 2, "max_processes": 3, "max_connections": 4,
 		"max_requests": 5, "allowed_hosts": []any{"gpus.example", "10.0.0.1"}, "write_timeout": "10s",
 		"keepalive": map[string]any{"idle_timeout": "20s"},
 		"auth":      map[string]any{"authenticator": "basicauth"}, "tls": map[string]any{"cert_file": "/c", "key_file": "/k"},
@@ -51,7 +51,7 @@ func TestConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "0.0.0.0:9411", cfg.Server.NetAddr.Endpoint)
 	assert.Equal(t, []time.Duration{5 * time.Minute, time.Hour, 10 * time.Second}, []time.Duration{cfg.History, cfg.GoneAfter, cfg.Server.WriteTimeout})
-	assert.Equal(t, []int{1, 2, 3, 4, 5}, []int{cfg.MaxNodes, cfg.MaxGPUs, cfg.MaxProcesses, cfg.MaxConnections, cfg.MaxRequests})
+	assert.Equal(t, []int{6, 1, 2, 3, 4, 5}, []int{cfg.HistoryPoints, cfg.MaxNodes, cfg.MaxGPUs, cfg.MaxProcesses, cfg.MaxConnections, cfg.MaxRequests})
 	assert.Equal(t, []string{"gpus.example", "10.0.0.1"}, cfg.AllowedHosts)
 	assert.Equal(t, "basicauth", cfg.Server.Auth.Get().Config.AuthenticatorID.String())
 	assert.Empty(t, cfg.warnings(false))
@@ -87,7 +87,10 @@ func TestWrongConfigurations(t *testing.T) {
 		"port":                     {map[string]any{"endpoint": "127.0.0.1:65536"}, []string{"endpoint", "from 0 to 65535", "127.0.0.1:65536"}},
 		"transport":                {map[string]any{"transport": "udp"}, []string{"transport", "unix", "udp"}},
 		"history":                  {map[string]any{"history": "1s"}, []string{"history", "from 1m0s to 6h0m0s", "1s"}},
+		"history points":           {map[string]any{"history_points": 0}, []string{"history_points", "from 1 to 10000"}},
 		"gone_after":               {map[string]any{"gone_after": "0s"}, []string{"gone_after", "from 1m0s"}},
+		"idle threshold":           {map[string]any{"idle_threshold": 1.5}, []string{"idle_threshold: must be from 0 to 1, got 1.5"}},
+		"idle after":               {map[string]any{"idle_after": "0s"}, []string{"idle_after", "from 1s"}},
 		"no write timeout":         {map[string]any{"write_timeout": "0s"}, []string{"write_timeout", "from 1ms"}},
 		"no idle timeout":          {map[string]any{"keepalive": map[string]any{"idle_timeout": "0s"}}, []string{"keepalive::idle_timeout"}},
 		"header timeout":           {map[string]any{"read_header_timeout": "0s"}, []string{"read_header_timeout", "to 1m0s"}},
@@ -175,7 +178,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			assert.Equal(t, accepted, err == nil, "%s: %v: %v", key, value, err)
 		}
 	}
-	assert.Equal(t, 8, count)
+	assert.Equal(t, 11, count)
 }
 
 func TestEveryOriginIsWarnedOf(t *testing.T) {

@@ -18,7 +18,8 @@ func newFleet(cfg *Config, logger *zap.Logger) store {
 		logger.Warn("No host name", zap.Error(err), zap.String("effect", "the page does not show the host on which the collector runs"))
 	}
 	return fleet.New(fleet.Settings{
-		Instance: instance, Logger: logger, HistoryFor: cfg.History, GoneAfter: cfg.GoneAfter,
+		Instance: instance, Logger: logger, HistoryFor: cfg.History, HistoryPoints: cfg.HistoryPoints, GoneAfter: cfg.GoneAfter,
+		IdleThreshold: cfg.IdleThreshold, IdleAfter: cfg.IdleAfter,
 		MaxNodes: cfg.MaxNodes, MaxGPUs: cfg.MaxGPUs, MaxProcesses: cfg.MaxProcesses,
 	})
 }

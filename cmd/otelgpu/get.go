@@ -26,6 +26,9 @@ func filters() map[string]string {
 		"pod":       "only this `POD`",
 		"gpu":       "only this `GPU`, by its ID, PCI address or, with a node, its index",
 		"by":        "the summary's groups: cluster, node, namespace, workload or model",
+		"severity":  "only problems or events of this `SEVERITY` or a higher one",
+		"kind":      "only problems of this `KIND`",
+		"state":     "problems: present or ended; nodes: live or stale",
 		"sort":      "sort by this `FIELD` of the API; -FIELD sorts in descending order",
 	}
 }

@@ -42,6 +42,8 @@ func TestGetTables(t *testing.T) {
 		"summary_by_cluster":  "summary --by cluster",
 		"summary_by_workload": "summary --by workload",
 		"workloads":           "workloads",
+		"problems":            "problems",
+		"problems_ended":      "problems --state ended --severity warning --kind throttled",
 		"events":              "events --all",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +64,7 @@ func TestGetTables(t *testing.T) {
 func TestGetIsTheAPIs(t *testing.T) {
 	server := sampleServer(t)
 	for resource, route := range map[string]string{
-		"nodes": "nodes", "gpus": "metrics", "processes": "processes", "summary": "summary", "workloads": "workloads", "events": "events",
+		"nodes": "nodes", "gpus": "metrics", "processes": "processes", "summary": "summary", "workloads": "workloads", "problems": "problems", "events": "events",
 	} {
 		t.Run(resource, func(t *testing.T) {
 			for _, filters := range [][]string{{}, {"--cluster", "prod"}, {"--cluster", "prod", "--node", "n1"}} {

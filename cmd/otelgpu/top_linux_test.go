@@ -26,7 +26,7 @@ import (
 // What a person sees of the sample fleet, key by key.
 func TestTopKeys(t *testing.T) {
 	term := startTerminal(t, 170, 30, nil, "top", "--server", sampleServer(t))
-	screen := term.shows("live", "9 GPUs: 8 ok, 1 failed, 1 stale   nodes 6 (1 unreadable)", "nvidia1            failed (lost)")
+	screen := term.shows("live", "9 GPUs: 6 ok, 1 throttled, 1 failed, 1 stale   nodes 5 of 6 (1 unreadable)", "nvidia1            failed (lost)")
 	assert.Regexp(t, `prod +n1 +nvidia0 +ok +█{10}  97% +60/80 GiB +40 °C +650/700 W .* 1  ml/train-0\n`, screen)
 	assert.Regexp(t, `prod +n1 +nvidia3 .*hw_thermal_slowdown,sw_power_cap`, screen)
 	assert.Regexp(t, `prod +n2 +└ nvidia0 3g.20gb +- +░{10}   0% +5.0/20 GiB +- +- `, screen, "what is not known is no 0")
@@ -57,12 +57,12 @@ func TestTopKeys(t *testing.T) {
 	term.press("5")
 	term.shows("workstation", "unread")
 	term.press("\x1b[B\x1b[B\x1b[B\r") // down to prod/n1
-	screen = term.shows("cluster prod, node n1", "4 GPUs: 4 ok", "nvidia3")
+	screen = term.shows("cluster prod, node n1", "4 GPUs: 3 ok, 1 throttled", "nvidia3")
 	assert.NotContains(t, screen, "CLUSTER", "all rows have the same")
 	term.press("\x1b")
 	term.shows("cluster prod\n", "6 GPUs: 5 ok, 1 failed")
 	term.press("\x1b")
-	term.shows("9 GPUs: 8 ok")
+	term.shows("9 GPUs: 6 ok")
 	term.press("6")
 	term.sees("clusters", func(s string) bool { return regexp.MustCompile(`(?m)^prod +4 +1 +6 +5`).MatchString(s) })
 	term.press("jj\r")
@@ -283,7 +283,7 @@ func TestNoColor(t *testing.T) {
 func TestTopWithoutTerminal(t *testing.T) {
 	got := otelgpu(t, "top", "--server", sampleServer(t), "--cluster", "prod", "--node", "n1")
 	assert.Zero(t, got.code)
-	assert.Regexp(t, `\n4 GPUs: 4 ok   nodes 1 `, got.out)
+	assert.Regexp(t, `\n4 GPUs: 3 ok, 1 throttled   nodes 1 `, got.out)
 	assert.Regexp(t, `\nnvidia0  NVIDIA H100 80GB HBM3  ok +█{10}  97% +60/80 GiB .* ml/train-0\n`, got.out)
 	assert.NotContains(t, got.out, "\x1b")
 	assert.Empty(t, got.err)

@@ -19,7 +19,7 @@ import (
 )
 
 // maxKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
-const maxKeys = 28
+const maxKeys = 32
 
 // Check refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each
 // with its full path and what is allowed. The decoder that runs after it would refuse most of them too, but names only the

@@ -26,11 +26,14 @@ type Summary struct {
 	UnreadableNodes int `json:"unreadable_nodes"` // that a source cannot read
 	StaleNodes      int `json:"stale_nodes"`      // that are silent
 
-	GPUs    int `json:"gpus"`
-	Healthy int `json:"healthy"`
-	Failed  int `json:"failed"`
-	Unknown int `json:"unknown"` // without hw.status
-	Stale   int `json:"stale"`   // of nodes that are silent
+	GPUs             int `json:"gpus"`              // each is counted once in the following
+	Healthy          int `json:"healthy"`           // hw.status is ok, read recently, and not throttled
+	Throttled        int `json:"throttled"`         // hw.status is ok, but heat, the hardware or the power brake slows it down
+	Degraded         int `json:"degraded"`          // hw.status
+	PredictedFailure int `json:"predicted_failure"` // hw.status
+	Failed           int `json:"failed"`            // hw.status
+	Unknown          int `json:"unknown"`           // without hw.status
+	Stale            int `json:"stale"`             // of nodes that are silent
 
 	Memory            Memory   `json:"memory"`              // sums
 	Utilization       *float64 `json:"utilization"`         // mean of the GPUs that have it; a divided GPU counts with the mean of its partitions that have it
@@ -43,20 +46,21 @@ type Summary struct {
 
 // Workload is what a workload holds and uses: the top owner of pods, a pod without owner, a job, a unit.
 type Workload struct {
-	Cluster   *string  `json:"cluster"`
-	Node      *string  `json:"node"` // of a workload other than a pod
-	Namespace *string  `json:"namespace"`
-	Kind      *string  `json:"kind"`
-	Name      string   `json:"name"`
-	Pods      int      `json:"pods"`
-	Held      *int     `json:"held"` // devices allocated to it; null: not known
-	Used      int      `json:"used"` // devices on which it has processes or load
-	Idle      *int     `json:"idle"` // held and not used now
-	Memory    *float64 `json:"memory_bytes"`
-	Power     *float64 `json:"power_watts"`
-	Energy    *float64 `json:"energy_joules"`
-	IdleTime  *float64 `json:"idle_seconds"`
-	GPUs      []string `json:"gpus"` // hw.id
+	Cluster   *string    `json:"cluster"`
+	Node      *string    `json:"node"` // of a workload other than a pod
+	Namespace *string    `json:"namespace"`
+	Kind      *string    `json:"kind"`
+	Name      string     `json:"name"`
+	Pods      int        `json:"pods"`
+	Held      *int       `json:"held"`       // devices allocated to it; null: not known
+	Used      int        `json:"used"`       // devices on which it has processes, memory or load, and is not idle
+	Idle      *int       `json:"idle"`       // devices that it holds and has not used for a time; null: not known
+	IdleSince *time.Time `json:"idle_since"` // when the first of them became idle
+	Memory    *float64   `json:"memory_bytes"`
+	Power     *float64   `json:"power_watts"`
+	Energy    *float64   `json:"energy_joules"`
+	IdleTime  *float64   `json:"idle_seconds"` // the counter: the sum over its devices, since they were allocated
+	GPUs      []string   `json:"gpus"`         // hw.id
 }
 
 // Info says whether GPUs can be read, and what cannot.
@@ -130,6 +134,7 @@ type Tile struct {
 	Status      *string  `json:"status"`
 	Stale       bool     `json:"stale,omitempty"`
 	Throttled   bool     `json:"throttled,omitempty"` // for a reason that is not by design
+	Idle        bool     `json:"idle,omitempty"`      // a container holds it and does not use it
 	Utilization *float64 `json:"utilization"`         // in hundredths, rounded
 	Memory      *float64 `json:"memory"`              // used / total, rounded to hundredths
 }

@@ -27,8 +27,10 @@ type History struct {
 	Points []HistoryPoint `json:"points"` // by time
 }
 
-// HistoryPoint is one value. A null is a gap: nothing was read then.
+// HistoryPoint is what was read from its time until the time of the next point. A null is a gap: nothing was read then.
 type HistoryPoint struct {
 	Time  time.Time `json:"time"`
-	Value *float64  `json:"value"`
+	Value *float64  `json:"value"` // the mean
+	Min   *float64  `json:"min"`   // rounded down to 8 bits unless it is the mean
+	Max   *float64  `json:"max"`   // rounded up to 8 bits unless it is the mean
 }

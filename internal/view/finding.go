@@ -3,6 +3,11 @@
 
 package view
 
+import (
+	"strings"
+	"time"
+)
+
 // Severity is how bad a finding is.
 type Severity string
 
@@ -13,15 +18,41 @@ const (
 	SeverityInfo    Severity = "info"    // something to know, with which the GPU works
 )
 
-// Finding is something that is wrong now, and what to do about it.
+// Finding is something that is wrong now, or was, and what to do about it.
 type Finding struct {
-	Kind     string   `json:"kind"` // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
-	Severity Severity `json:"severity"`
-	Cluster  *string  `json:"cluster"`
-	Node     *string  `json:"node"` // null: the cluster as a whole
-	GPU      *string  `json:"gpu"`  // hw.id; null: the node as a whole
-	Index    *int     `json:"index"`
-	What     string   `json:"what"`
-	Detail   string   `json:"detail"` // why, in the data's words
-	Remedy   string   `json:"remedy"` // what to do
+	Kind        string     `json:"kind"` // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
+	Severity    Severity   `json:"severity"`
+	Cluster     *string    `json:"cluster"`
+	Node        *string    `json:"node"` // null: the cluster as a whole
+	GPU         *string    `json:"gpu"`  // hw.id; null: the node as a whole
+	Index       *int       `json:"index"`
+	Source      *string    `json:"source"`      // hw.gpu.source.name of what is unreadable
+	Begin       *time.Time `json:"begin"`       // when it began, at the latest; null: not known
+	BeginKnown  bool       `json:"begin_known"` // false: it was there already when this collector first saw the node or the GPU
+	End         *time.Time `json:"end"`         // null: it goes on
+	Age         *float64   `json:"age_seconds"` // since begin, until end
+	Workloads   []string   `json:"workloads"`   // that hold the GPUs, else that use them
+	What        string     `json:"what"`
+	Detail      string     `json:"detail"`      // why, in the data's words
+	Consequence string     `json:"consequence"` // what it means for work on the GPUs
+	Remedy      string     `json:"remedy"`      // what to do
+	Runbook     string     `json:"runbook"`     // the address of the steps
+}
+
+// Key identifies a finding among those of its node or cluster.
+func (f *Finding) Key() string {
+	parts := []string{f.Kind, "", ""}
+	if f.GPU != nil {
+		parts[1] = *f.GPU
+	}
+	if f.Source != nil {
+		parts[2] = *f.Source
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// Begin is since when a finding is there.
+type Begin struct {
+	Time  time.Time
+	Known bool
 }

@@ -26,6 +26,7 @@ type GPU struct {
 	PartitionProfile  *string   `json:"partition_profile"`
 	NUMANode          *int      `json:"numa_node"`
 	LastSeen          time.Time `json:"last_seen"`
+	Stale             bool      `json:"stale"` // its node is silent: everything below is as it was then
 
 	Status         *string  `json:"status"` // hw.state of hw.status that is 1: ok, degraded, failed, predicted_failure; null: nothing is known
 	Faults         []string `json:"faults"` // error.type of hw.gpu.fault that are 1
@@ -36,7 +37,8 @@ type GPU struct {
 	Temperatures     []Temperature      `json:"temperatures"`
 	Margins          map[string]float64 `json:"temperature_margins_celsius"` // by hw.limit_type
 	Power            Power              `json:"power"`
-	Clocks           map[string]float64 `json:"clocks_hertz"` // by hw.gpu.clock_domain
+	Clocks           map[string]float64 `json:"clocks_hertz"`       // by hw.gpu.clock_domain
+	ClockLimits      map[string]float64 `json:"clock_limits_hertz"` // by hw.gpu.clock_domain; empty unless hw.gpu.speed.limit is enabled
 	PerformanceState *int               `json:"performance_state"`
 	Fans             []Fan              `json:"fans"`
 	Throttled        []string           `json:"throttled"` // reasons that hold now
@@ -56,6 +58,44 @@ type GPU struct {
 	Allocated  *int         `json:"allocated"` // hw.gpu.allocated: 1: held by a container; null: not known
 	Containers []*Container `json:"containers"`
 	Processes  []*Process   `json:"processes"`
+}
+
+// HealthClass is the one class in which a GPU is counted.
+type HealthClass string
+
+// The classes of GPUs.
+const (
+	HealthStale            HealthClass = "stale" // its node is silent
+	HealthFailed           HealthClass = "failed"
+	HealthPredictedFailure HealthClass = "predicted_failure"
+	HealthDegraded         HealthClass = "degraded"
+	HealthUnknown          HealthClass = "unknown"   // without hw.status
+	HealthThrottled        HealthClass = "throttled" // ok, but slowed down by heat, its hardware or the power brake
+	HealthOK               HealthClass = "healthy"   // ok, read recently, and not throttled
+)
+
+// Health returns the class in which the GPU is counted.
+func (g *GPU) Health() HealthClass {
+	switch {
+	case g.Stale:
+		return HealthStale
+	case g.Status == nil:
+		return HealthUnknown
+	case *g.Status == "ok" && g.Slowed():
+		return HealthThrottled
+	case *g.Status == "ok":
+		return HealthOK
+	}
+	switch health := HealthClass(*g.Status); health {
+	case HealthFailed, HealthPredictedFailure, HealthDegraded:
+		return health
+	}
+	return HealthUnknown
+}
+
+// Idle reports whether a container holds the GPU and does not use it.
+func (g *GPU) Idle() bool {
+	return slices.ContainsFunc(g.Containers, func(c *Container) bool { return c.IdleSince != nil })
 }
 
 // Slowed reports whether clocks are throttled for a reason that is not by design.

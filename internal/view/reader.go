@@ -17,6 +17,8 @@ type Reader interface {
 	HistoryMetrics() []string
 	// Events returns the last events, the newest first.
 	Events() []Event
+	// Ended returns the last findings that ended, the one that ended last first.
+	Ended() []Finding
 	// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
 	Tiles(since uint64) Tiles
 	// Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.

@@ -25,6 +25,8 @@ type Cluster struct {
 	Sources  []Source  `json:"sources"`  // sources that read the cluster as a whole
 	Readable *bool     `json:"readable"` // null: no source says so
 	LastSeen time.Time `json:"last_seen"`
+
+	Begins map[string]Begin `json:"-"` // of its findings, by their keys
 }
 
 // Source is one way in which GPUs are read, and its state (hw.gpu.source.readable, hw.gpu.source.failure).
@@ -61,6 +63,8 @@ type Node struct {
 	Unmanaged *int              `json:"unmanaged"` // hw.gpu.count unmanaged
 	Memory    Memory            `json:"memory"`    // sums over packages
 	GPUs      []*GPU            `json:"gpus"`      // by index, then ID; each partition behind its package
+
+	Begins map[string]Begin `json:"-"` // of its findings, by their keys
 }
 
 // Driver is a vendor's driver on a node.

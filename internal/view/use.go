@@ -39,7 +39,9 @@ type Container struct {
 	Utilization *float64 `json:"utilization"`
 	Power       *float64 `json:"power_watts"`
 	Energy      *float64 `json:"energy_joules"`
-	IdleTime    *float64 `json:"idle_seconds"`
+	IdleTime    *float64 `json:"idle_seconds"` // the counter: how long it held the GPU and did not use it
+	// IdleSince is since when it holds the GPU and does not use it; null: it uses the GPU, or has not been idle for long enough.
+	IdleSince *time.Time `json:"idle_since"`
 }
 
 // Process is a process on one GPU.

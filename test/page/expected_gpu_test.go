@@ -42,7 +42,7 @@ func gpuRow(g *view.GPU) []string {
 	if g.Parent != nil {
 		name = or(g.PartitionProfile, "partition") + " " + name
 	}
-	state := []string{words[or(g.Status, "")]}
+	state := []string{stateWord(g)}
 	for _, reasons := range [][]string{g.Throttled, g.Faults} {
 		if len(reasons) > 0 {
 			state = append(state, strings.ReplaceAll(strings.Join(reasons, ", "), "_", " "))

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
@@ -79,7 +81,7 @@ func place(cluster *string, node string) string {
 var words = map[string]string{"ok": "ok", "failed": "failed", "degraded": "degraded", "predicted_failure": "failure predicted", "": "unknown"}
 
 // tileName is how a screen reader names a tile: of a GPU that no namespace has, and the partitions into which it is divided.
-func tileName(g *view.GPU, parts []*view.GPU, stale bool) string {
+func tileName(g *view.GPU, parts []*view.GPU) string {
 	known := func(v *float64) string {
 		if v == nil {
 			return "unknown"
@@ -95,15 +97,60 @@ func tileName(g *view.GPU, parts []*view.GPU, stale bool) string {
 			utilization = new(sum / read)
 		}
 	}
-	name := fmt.Sprintf("%s GPU %d, %s, %s, utilization %s, memory %s", place(g.Cluster, g.Node), *g.Index, *g.Model, words[or(g.Status, "")], known(utilization), known(g.Memory.Utilization))
+	name := fmt.Sprintf("%s GPU %d, %s, %s, utilization %s, memory %s", place(g.Cluster, g.Node), *g.Index, *g.Model, stateWord(g), known(utilization), known(g.Memory.Utilization))
 	if len(parts) > 0 {
 		name += fmt.Sprintf(", %d partitions", len(parts))
 	}
-	if slowed {
+	if slowed && !g.Stale && or(g.Status, "") == "ok" {
 		name += ", throttled"
 	}
-	if stale {
-		name += ", stale"
-	}
 	return name
+}
+
+// stateWord is how the page calls the state of a GPU.
+func stateWord(g *view.GPU) string {
+	word := words[or(g.Status, "")]
+	switch {
+	case g.Stale && word == "ok":
+		return "stale"
+	case g.Stale:
+		return "stale, last " + word
+	}
+	return word
+}
+
+// clock is a time of day, with the date if it is another day than today.
+func clock(t *time.Time) string {
+	switch {
+	case t == nil:
+		return dash
+	case t.Local().Format(time.DateOnly) == time.Now().Format(time.DateOnly):
+		return t.Local().Format(time.TimeOnly)
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// since is when a problem began, and how long it has been there.
+func since(f *view.Finding) string {
+	switch {
+	case f.Begin == nil:
+		return dash
+	case !f.BeginKnown:
+		return "before " + clock(f.Begin)
+	}
+	return clock(f.Begin) + "\n" + duration(*f.Age)
+}
+
+func duration(seconds float64) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%.0f s", seconds)
+	}
+	return fmt.Sprintf("%.0f min", math.Floor(seconds/60))
+}
+
+func workloads(f *view.Finding) string {
+	if len(f.Workloads) == 0 {
+		return dash
+	}
+	return strings.Join(f.Workloads, ", ")
 }

@@ -5,12 +5,16 @@ package page
 
 import (
 	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+	"github.com/otelgpu/gpureceiver/test/page/fleets"
 )
 
 // The page of a GPU has the API's values. The GPUs: a healthy one, a lost one, a hot one, a divided one, its partition, AMD's, and one of a silent node.
@@ -21,7 +25,7 @@ func TestGPU(t *testing.T) {
 		p.until(`document.querySelector(".reading-value")`)
 		g := ask[view.GPUMetrics](p, "metrics/"+url.PathEscape(id))
 		assert.Equal(t, readings(g), shownReadings(p), id)
-		assert.Contains(t, p.text(".title"), words[or(g.Status, "")], id)
+		assert.Contains(t, p.text(".title"), stateWord(g.GPU), id)
 		assert.Contains(t, p.text(".title"), *g.Model, id)
 		assert.Equal(t, len(g.Partitions), eval[int](p, `document.querySelectorAll('[aria-label="Partitions"] tbody tr').length`), id)
 		assert.Equal(t, len(g.Processes), eval[int](p, `document.querySelectorAll('[aria-label="Processes"] tbody tr').length`), id)
@@ -63,6 +67,27 @@ func TestSparkline(t *testing.T) {
 	assert.Equal(t, pieces, count(drawn, 'M'))
 	assert.Equal(t, points, count(drawn, 'M')+count(drawn, 'L'))
 	assert.True(t, eval[bool](p, `!!document.querySelector('[data-reading="power"] .spark-limit')`), "the power limit is a line")
+}
+
+// The scale of a sparkline is from zero to the limit of the GPU: a clock of 810 of 1,980 MHz fills 41 % of it. Its band is from the minimum to the
+// maximum.
+func TestSparklineScale(t *testing.T) {
+	s := fleets.Copy(viewtest.Snapshot())
+	node(s, "prod", "n1").GPUs[0].Clocks["graphics"] = 810e6
+	p := open(t, s, "/#/gpu?id=GPU-n1-0")
+	p.until(`document.querySelector('[data-reading="clock"] .spark-line')`)
+	last := func(class string) float64 {
+		d := eval[string](p, `document.querySelector('[data-reading="clock"] .`+class+`').getAttribute("d")`)
+		y, err := strconv.ParseFloat(d[strings.LastIndex(strings.TrimSuffix(d, "Z"), " ")+1:], 64)
+		require.NoError(t, err)
+		return (47 - y) / 46
+	}
+	assert.InDelta(t, 810.0/1980, last("spark-line"), 0.01)
+	assert.Contains(t, p.text(`[data-reading="clock"]`), "of 1,980 MHz")
+	band := eval[[]float64](p, `(document.querySelector('[data-reading="power"] .spark-band').getAttribute("d").match(/ [0-9.]+/g) ?? []).map(Number)`)
+	line := eval[[]float64](p, `(document.querySelector('[data-reading="power"] .spark-line').getAttribute("d").match(/ [0-9.]+/g) ?? []).map(Number)`)
+	assert.Len(t, band, 2*len(line))
+	assert.Less(t, band[0], line[0], "the maximum is above the mean")
 }
 
 func count(s string, c rune) (n int) {

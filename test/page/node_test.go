@@ -28,7 +28,7 @@ func TestNodes(t *testing.T) {
 		}
 		want = append(want, []string{
 			*s.Group, or(s.Cluster, dash), map[string]string{
-				"workstation": "stale", "n1": "ok", "empty": "no GPU", "n2": "GPU failed", "unread": "cannot be read",
+				"workstation": "stale", "n1": map[bool]string{true: "throttled", false: "ok"}[s.Throttled > 0], "empty": "no GPU", "n2": "GPU failed", "unread": "cannot be read",
 			}[*s.Group], grouped(s.GPUs), grouped(s.Failed), percent(s.Utilization), percent(s.MemoryUtilization), watts(s.Power), processes,
 		})
 	}

@@ -82,7 +82,7 @@ func sameGPU(p *tab, id string) {
 	p.t.Helper()
 	metrics := func() view.GPUMetrics { return ask[view.GPUMetrics](p, "metrics/"+url.PathEscape(id)) }
 	same(p, id+": readings", func() map[string]string { return readings(metrics()) }, func() map[string]string { return shownReadings(p) })
-	same(p, id+": state", func() string { g := metrics(); return words[or(g.Status, "")] },
+	same(p, id+": state", func() string { g := metrics(); return stateWord(g.GPU) },
 		func() string { return p.text(".title .badge") })
 	same(p, id+": identity", func() map[string]string { return identity(metrics()) },
 		func() map[string]string { return pick(shownFacts(p), identity(metrics())) })
@@ -103,7 +103,11 @@ func sameProblems(p *tab) {
 			if f.GPU != nil {
 				location += " GPU " + grouped(*f.Index)
 			}
-			rows = append(rows, []string{f.What, location, f.Detail, f.Remedy})
+			remedy := f.Remedy + " Runbook"
+			if f.Kind == "stale" {
+				remedy += " Hide this node"
+			}
+			rows = append(rows, []string{f.What, location, since(&f), workloads(&f), f.Detail + " " + f.Consequence, remedy})
 		}
 		return rows
 	}, func() [][]string { return tableRows(p, "Problems") })
@@ -114,7 +118,7 @@ func saidTotals(p *tab) map[string]string {
 	sum := ask[view.List[view.Summary]](p, "summary").Items[0]
 	return map[string]string{
 		"gpus": grouped(sum.GPUs), "healthy": grouped(sum.Healthy), "failed": grouped(sum.Failed), "utilization": percent(sum.Utilization),
-		"memory": percent(sum.MemoryUtilization), "power": watts(sum.Power), "problems": grouped(ask[view.List[view.Finding]](p, "problems?limit=1").Total),
+		"memory": percent(sum.MemoryUtilization), "power": watts(sum.Power), "problems": grouped(ask[view.List[view.Finding]](p, "problems?severity=warning&limit=1").Total),
 	}
 }
 
@@ -125,10 +129,6 @@ func shownTotals(p *tab) map[string]string {
 
 func saidTiles(p *tab) map[string]string {
 	p.t.Helper()
-	stale := map[string]bool{}
-	for _, n := range ask[view.List[*view.Node]](p, "nodes").Items {
-		stale[place(n.Cluster, n.Name)] = n.State == view.Stale
-	}
 	gpus, parts := ask[view.Metrics](p, "metrics?limit=1000").GPUs, map[string][]*view.GPU{}
 	for _, g := range gpus {
 		if g.Parent != nil {
@@ -138,7 +138,7 @@ func saidTiles(p *tab) map[string]string {
 	tiles := map[string]string{}
 	for _, g := range gpus {
 		if g.Parent == nil {
-			tiles[g.ID] = tileName(g, parts[g.ID], stale[place(g.Cluster, g.Node)])
+			tiles[g.ID] = tileName(g, parts[g.ID])
 		}
 	}
 	return tiles
@@ -157,11 +157,16 @@ func saidNodes(p *tab) [][]string {
 		if s.UnreadableNodes > 0 {
 			states = append(states, "cannot be read")
 		}
-		if s.Failed > 0 {
-			states = append(states, "GPU failed")
+		for _, state := range []struct {
+			n    int
+			word string
+		}{{s.Failed, "GPU failed"}, {s.PredictedFailure, "failure predicted"}, {s.Degraded, "GPU degraded"}, {s.Throttled, "throttled"}} {
+			if state.n > 0 {
+				states = append(states, state.word)
+			}
 		}
 		if len(states) == 0 {
-			states = []string{map[bool]string{true: "no GPU", false: "ok"}[s.GPUs == 0]}
+			states = []string{map[bool]string{true: "no GPU", false: map[bool]string{true: "ok", false: "unknown"}[s.Healthy == s.GPUs]}[s.GPUs == 0]}
 		}
 		processes := dash
 		if s.Processes != nil {

@@ -105,6 +105,9 @@ func defaultOf(value reflect.Value) string {
 		if text != duration.String() {
 			text += "m"
 		}
+		if hours, whole := strings.CutSuffix(text, "h0m"); whole {
+			text = hours + "h"
+		}
 		return text
 	case value.Kind() == reflect.Pointer || isOptional(value):
 		return "off"

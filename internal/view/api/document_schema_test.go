@@ -74,7 +74,7 @@ func (s *schemas) reference(t reflect.Type) object {
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && tag == "" {
+		if f.Anonymous && tag == "" || tag == "-" {
 			continue
 		}
 		property := s.schema(f.Type)

@@ -20,14 +20,15 @@ func (h *Handler) historyRoutes() []route.Route {
 		Description: "The metric. For an unknown metric, the answer lists the metrics that have a history.",
 	}
 	since := route.Parameter{
-		Name: "since", Kind: route.Moment, Default: "15m", Example: "5m",
+		Name: "since", Kind: route.Moment, Default: "1h", Example: "5m",
 		Description: "Points after this time: in RFC 3339, or a duration before now.",
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/devices/{id}/history", ID: "getHistory", Tag: "GPUs", Summary: "The recent past of one quantity of a GPU",
-		Description: "Points by time; older points are further apart. A null is a gap: nothing was read then. A GPU without points of the metric has an empty list.",
-		Parameters:  []route.Parameter{idParameter(), clusterParameter(), nodeParameter(), metric, since},
-		Answer:      view.History{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
+		Description: "Points by time; older points are further apart. Each has the mean, the minimum and the maximum of what was read until the next one. " +
+			"A null is a gap: nothing was read then. A GPU without points of the metric has an empty list.",
+		Parameters: []route.Parameter{idParameter(), clusterParameter(), nodeParameter(), metric, since},
+		Answer:     view.History{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: h.history,
 	}}
 }

@@ -26,6 +26,7 @@ func gpuTable() *table[*view.GPU] {
 			{"driver_version", func(g *view.GPU) any { return g.DriverVersion }},
 			{"partition_profile", func(g *view.GPU) any { return g.PartitionProfile }},
 			{"last_seen", func(g *view.GPU) any { return g.LastSeen }},
+			{"stale", func(g *view.GPU) any { return g.Stale }},
 			{"status", func(g *view.GPU) any { return g.Status }},
 			{"faults", func(g *view.GPU) any { return g.Faults }},
 			{"throttled", func(g *view.GPU) any { return g.Throttled }},

@@ -26,6 +26,9 @@ func summaryTable() *table[view.Summary] {
 			{"stale_nodes", func(s view.Summary) any { return s.StaleNodes }},
 			{"gpus", func(s view.Summary) any { return s.GPUs }},
 			{"healthy", func(s view.Summary) any { return s.Healthy }},
+			{"throttled", func(s view.Summary) any { return s.Throttled }},
+			{"degraded", func(s view.Summary) any { return s.Degraded }},
+			{"predicted_failure", func(s view.Summary) any { return s.PredictedFailure }},
 			{"failed", func(s view.Summary) any { return s.Failed }},
 			{"unknown", func(s view.Summary) any { return s.Unknown }},
 			{"stale", func(s view.Summary) any { return s.Stale }},
@@ -52,7 +55,7 @@ func (h *Handler) summaryRoutes() []route.Route {
 	}
 	return []route.Route{listRoute(h, summaryTable(), route.Route{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
-		Description: "Nodes, GPUs, health, memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
+		Description: "Nodes, GPUs, health (each GPU counts once: healthy, throttled, degraded, predicted_failure, failed, unknown or stale), memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
 			"By namespace and by workload, they count what the namespace or the workload holds or uses: partitions, and GPUs without partitions. Other sums count the GPUs.",
 		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), groupBy},
 	}, func(s *view.Snapshot, r *route.Request) ([]view.Summary, error) {

@@ -27,6 +27,7 @@ func workloadTable() *table[*view.Workload] {
 			{"memory_bytes", func(l *view.Workload) any { return l.Memory }},
 			{"power_watts", func(l *view.Workload) any { return l.Power }},
 			{"energy_joules", func(l *view.Workload) any { return l.Energy }},
+			{"idle_since", func(l *view.Workload) any { return l.IdleSince }},
 			{"idle_seconds", func(l *view.Workload) any { return l.IdleTime }},
 			{"gpus", func(l *view.Workload) any { return l.GPUs }},
 		},
@@ -37,7 +38,8 @@ func (h *Handler) workloadRoutes() []route.Route {
 	return []route.Route{listRoute(h, workloadTable(), route.Route{
 		Path: "/api/v1/gpu/workloads", ID: "listWorkloads", Tag: "workloads", Summary: "What workloads hold and use",
 		Description: "Each workload that holds or uses a GPU: a job of a batch system, what owns its pods, a pod without owner, a systemd unit, a container or a guest. " +
-			"A device is idle if the workload holds it and is known not to use it now.",
+			"A device is idle if the workload holds it and has not used it for a time (idle_threshold, idle_after). idle_seconds is a counter: what its devices were " +
+			"held without use, in sum.",
 		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), namespaceParameter(), podParameter()},
 	}, func(s *view.Snapshot, r *route.Request) ([]*view.Workload, error) {
 		nodes, err := query.Nodes(s, scope(r))

@@ -16,7 +16,7 @@ const (
 	nodeProcesses = 64
 )
 
-// fill returns a fleet after so many reads of each node, 30 s apart.
+// fill returns a fleet after so many reads of each node, 2 minutes apart.
 func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
 	tb.Helper()
 	f, w := newTestFleet(Settings{})
@@ -24,7 +24,7 @@ func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
 		w.now = start
 		message := largeNode(i).read(w.now)
 		for range reads {
-			w.pass(30 * time.Second)
+			w.pass(2 * time.Minute)
 			f.ConsumeMetrics(at(message, w.now))
 		}
 	}
@@ -45,7 +45,7 @@ func largeNode(i int) *machine {
 	return m
 }
 
-// BenchmarkLargeFleet fills a fleet of 1,000 nodes with 15 minutes of history, and measures its memory.
+// BenchmarkLargeFleet fills a fleet of 1,000 nodes with an hour of history, and measures its memory.
 func BenchmarkLargeFleet(b *testing.B) {
 	for range b.N {
 		b.ReportMetric(requireMemory(b, largeNodes, 150), "MiB")

@@ -35,6 +35,7 @@ type Fleet struct {
 	events     *events
 	nodes      []*view.Node   // by cluster and name; nil after a change
 	clusters   []view.Cluster // by name
+	ended      []view.Finding // the last problems that ended, in the order of their end
 }
 
 var _ view.Reader = (*Fleet)(nil)
@@ -46,7 +47,7 @@ func New(settings Settings) *Fleet {
 	generation := uint64(start.UnixMicro()) // so that no generation of an earlier run seems to be known
 	return &Fleet{
 		settings: settings, start: start, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
-		pasts: pasts{keep: settings.HistoryFor, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
+		pasts: pasts{keep: settings.HistoryFor, points: settings.HistoryPoints, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
 	}
 }
 
@@ -80,7 +81,7 @@ func (f *Fleet) Shutdown() {
 func (f *Fleet) ConsumeMetrics(metrics pmetric.Metrics) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	m := message{state: f.state, now: f.now(), changed: map[*node]change{}}
+	m := message{state: f.state, now: f.now(), changed: map[*node]change{}, offered: map[nodeKey]bool{}}
 	m.clock = pcommon.NewTimestampFromTime(f.clockTime(m.now))
 	m.add(metrics)
 	if len(m.changed) == 0 {
@@ -119,14 +120,17 @@ func (f *Fleet) update(n *node, now time.Duration) {
 	f.nodes, f.clusters = nil, nil
 	before := n.shown
 	n.shown = nil
-	f.state.expire(n, now)
+	if !n.silent(now) { // else its last values stay
+		f.state.expire(n, now)
+	}
 	if n.key.name != "" && !n.over() {
-		s := renderer{fields: f.state.fields, node: n, clockTime: f.clockTime}
+		s := renderer{fields: f.state.fields, node: n, clockTime: f.clockTime, idleThreshold: f.settings.IdleThreshold, idleAfter: f.settings.IdleAfter}
 		n.shown = s.render()
 		if n.silent(now) { // it lost a GPU to another node
-			n.shown.State = view.Stale
+			n.shown = staleOf(n.shown)
 		}
 	}
+	f.noticeProblems(n, before, f.clockTime(now))
 	f.tiles.update(n, before, n.shown, f.generation)
 	if n.shown == nil {
 		return
@@ -147,20 +151,18 @@ func (f *Fleet) sweep() uint64 {
 	f.pasts.expire(now)
 	for _, n := range f.state.nodes {
 		before := n.shown
-		silence := n.interval.silence()
 		switch {
-		case now-n.lastUpdate > max(f.settings.GoneAfter, silence+silence/silentIntervals), now-n.lastUpdate > silence && n.over():
+		case n.gone(now, f.settings.GoneAfter):
 			f.state.remove(n)
 			n.shown = nil
-		case now-n.lastUpdate > silence && before != nil && before.State == view.Live:
-			stale := *before
-			stale.State = view.Stale
-			n.shown = &stale
+		case n.silent(now) && before != nil && before.State == view.Live:
+			n.shown = staleOf(before)
 		default:
 			continue
 		}
 		f.generation++
 		f.nodes, f.clusters = nil, nil
+		f.noticeProblems(n, before, f.clockTime(now))
 		f.tiles.update(n, before, n.shown, f.generation)
 	}
 	return f.generation
@@ -203,7 +205,7 @@ func (f *Fleet) collect() {
 		}
 		if key.name == "" {
 			c.Sources = sources(&n.readings, f.state.fields)
-			c.Readable = readable(c.Sources)
+			c.Readable, c.Begins = readable(c.Sources), n.begins
 		}
 		if lastSeen := f.clockTime(n.lastUpdate); lastSeen.After(c.LastSeen) {
 			c.LastSeen = lastSeen
@@ -226,7 +228,7 @@ func (f *Fleet) History(id, metric string, since time.Time) (view.History, bool)
 	if past == nil || i < 0 {
 		return view.History{}, false
 	}
-	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: past.points(i, since, f.settings.HistoryFor)}, true
+	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: past.points(i, since, &f.pasts)}, true
 }
 
 // HistoryMetrics returns the metrics that have a history, by name.

@@ -29,7 +29,7 @@ func FuzzMetrics(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fleet, w := newTestFleet(Settings{MaxNodes: 2, MaxGPUs: 4, MaxProcesses: 4})
+		fleet, w := newTestFleet(Settings{MaxNodes: 2, MaxGPUs: 4, MaxProcesses: 4, GoneAfter: time.Hour})
 		fleet.ConsumeMetrics(newMachine("a", 1, 1).read(start))
 		for range 2 {
 			w.pass(time.Minute)

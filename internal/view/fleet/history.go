@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// At most this many points stay for the last eighth of the history's time, and at most this many for all of it.
+	// Half of the points are of the last eighth of the history's time, half of the time before.
 	recentShare = 8
-	maxPoints   = 64
+	// spareRows are the rows beside those of full buckets: the newest one, and those of buckets that begin or end a half.
+	spareRows = 4
 
 	// trustedClocks is how far the clock of a node may be from this one's, or how late a message may be, before the times of the history
 	// are moved to this clock.
@@ -26,9 +27,17 @@ const (
 
 // pasts has the recent past of each device. It outlives the device, so that one that comes back, or moves to another node, keeps it.
 type pasts struct {
-	keep time.Duration
-	max  int
-	byID map[string]*history
+	keep   time.Duration
+	points int // of each device
+	max    int
+	byID   map[string]*history
+}
+
+// buckets returns how long the buckets of the last eighth are, and the buckets before.
+func (p *pasts) buckets() (recent, old time.Duration) {
+	half := time.Duration(max(1, (p.points-spareRows)/2))
+	recent = p.keep / recentShare / half
+	return max(recent, 1), max((p.keep-p.keep/recentShare)/half, 1)
 }
 
 // history is the recent past of one device.
@@ -41,10 +50,50 @@ type history struct {
 	silence    time.Duration // longer is a gap
 }
 
-// row contains the values of one time. NaN means that a value was not read.
+// row contains what was read in one bucket of time. The newest row is one reading. A mean of NaN means that nothing was read.
 type row struct {
-	timestamp pcommon.Timestamp
-	values    [numColumns]float32
+	timestamp   pcommon.Timestamp // of the first reading
+	count       uint32            // of readings
+	means       [numColumns]float32
+	lows, highs [numColumns]coarse
+}
+
+// merge adds the readings of a later row. A value that a reading does not have counts as the mean of the others.
+func (r *row) merge(later *row) {
+	weight := float32(later.count) / float32(r.count+later.count)
+	for i, mean := range later.means {
+		switch {
+		case math.IsNaN(float64(mean)):
+		case math.IsNaN(float64(r.means[i])):
+			r.means[i], r.lows[i], r.highs[i] = mean, later.lows[i], later.highs[i]
+		default:
+			r.means[i] += (mean - r.means[i]) * weight
+			if later.lows[i].value() < r.lows[i].value() {
+				r.lows[i] = later.lows[i]
+			}
+			if later.highs[i].value() > r.highs[i].value() {
+				r.highs[i] = later.highs[i]
+			}
+		}
+	}
+	r.count += later.count
+}
+
+// coarse is the upper half of a float32: 8 bits of its digits, so that minimum and maximum take no more room than the mean.
+type coarse uint16
+
+func (c coarse) value() float32 { return math.Float32frombits(uint32(c) << 16) }
+
+// below returns the largest coarse number that is not above a number, above the smallest that is not below it.
+func below(v float32) coarse { return rounded(v, v < 0) }
+func above(v float32) coarse { return rounded(v, v > 0) }
+
+func rounded(v float32, away bool) coarse {
+	bits := math.Float32bits(v)
+	if away && bits&0xffff != 0 {
+		bits += 1 << 16
+	}
+	return coarse(bits >> 16)
 }
 
 // total is the value of a counter.
@@ -70,17 +119,17 @@ func (p *pasts) add(g *view.GPU, timestamp pcommon.Timestamp, now time.Duration,
 	// Rows that are newer are there after the node's clock was set back.
 	past.rows = slices.DeleteFunc(past.rows, func(r row) bool { return r.timestamp > timestamp })
 	if len(past.rows) == 0 || past.rows[len(past.rows)-1].timestamp < timestamp {
-		past.append(timestamp)
+		past.thin(p, timestamp)
+		past.append(timestamp, p.points)
 	}
 	past.fill(g)
-	past.thin(p.keep)
 }
 
-func (h *history) append(timestamp pcommon.Timestamp) {
-	if len(h.rows) == cap(h.rows) {
-		h.rows = append(make([]row, 0, len(h.rows)+8), h.rows...)
+func (h *history) append(timestamp pcommon.Timestamp, most int) {
+	if n := len(h.rows); n == cap(h.rows) {
+		h.rows = append(make([]row, 0, max(n+1, min(n+8, most))), h.rows...)
 	}
-	h.rows = append(h.rows, row{timestamp: timestamp})
+	h.rows = append(h.rows, row{timestamp: timestamp, count: 1})
 	h.before, h.last = h.last, [numColumns]total{}
 }
 
@@ -89,41 +138,47 @@ func (h *history) fill(g *view.GPU) {
 	r := &h.rows[len(h.rows)-1]
 	for i := range columns {
 		v := columns[i].value(g)
-		r.values[i] = float32(math.NaN())
+		mean := float32(math.NaN())
 		switch {
 		case v == nil:
 		case !columns[i].rate:
-			r.values[i] = float32(*v)
+			mean = float32(*v)
 		default:
 			h.last[i] = total{*v, r.timestamp}
 			if old := h.before[i]; old.timestamp > 0 && old.timestamp < r.timestamp && old.value <= *v {
-				r.values[i] = float32((*v - old.value) / time.Duration(r.timestamp-old.timestamp).Seconds())
+				mean = float32((*v - old.value) / time.Duration(r.timestamp-old.timestamp).Seconds())
 			}
 		}
+		r.means[i], r.lows[i], r.highs[i] = mean, below(mean), above(mean)
 	}
 }
 
-// thin removes rows that are too old, and rows that are closer together than the time allows.
-func (h *history) thin(keep time.Duration) {
-	newest := h.rows[len(h.rows)-1].timestamp
+// thin removes rows that are too old at a time, and merges rows of one bucket.
+func (h *history) thin(p *pasts, now pcommon.Timestamp) {
+	recent, old := p.buckets()
 	rows := h.rows[:0]
-	for _, r := range h.rows {
-		age, space := time.Duration(newest-r.timestamp), keep/maxPoints
-		if age < keep/recentShare {
-			space /= recentShare
+	for i := range h.rows {
+		r := &h.rows[i]
+		age, bucket := time.Duration(now-r.timestamp), pcommon.Timestamp(old)
+		if age < p.keep/recentShare {
+			bucket = pcommon.Timestamp(recent)
 		}
-		if age > keep || age > 0 && len(rows) > 0 && time.Duration(r.timestamp-rows[len(rows)-1].timestamp) < space {
-			continue
+		switch n := len(rows); {
+		case age > p.keep:
+		case n > 0 && rows[n-1].timestamp/bucket == r.timestamp/bucket:
+			rows[n-1].merge(r)
+		default:
+			rows = append(rows, *r)
 		}
-		rows = append(rows, r)
 	}
 	h.rows = rows
 }
 
 // points returns the values of one column after a time, with a null if nothing was read for long.
-func (h *history) points(column int, since time.Time, keep time.Duration) []view.HistoryPoint {
+func (h *history) points(column int, since time.Time, p *pasts) []view.HistoryPoint {
 	points, any := []view.HistoryPoint{}, false
-	gap := max(h.silence, silentIntervals*keep/maxPoints)
+	_, old := p.buckets()
+	gap := max(h.silence, silentIntervals*old)
 	for i, r := range h.rows {
 		rowTime := r.timestamp.AsTime().Add(h.offset)
 		if !rowTime.After(since) {
@@ -133,8 +188,15 @@ func (h *history) points(column int, since time.Time, keep time.Duration) []view
 			points = append(points, view.HistoryPoint{Time: points[len(points)-1].Time.Add(gap / silentIntervals)})
 		}
 		point := view.HistoryPoint{Time: rowTime}
-		if v := decimal(r.values[column]); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			point.Value, any = &v, true
+		if v := decimal(r.means[column]); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			low, high := v, v
+			if c := r.lows[column]; c != below(r.means[column]) {
+				low = decimal(c.value())
+			}
+			if c := r.highs[column]; c != above(r.means[column]) {
+				high = decimal(c.value())
+			}
+			point.Value, point.Min, point.Max, any = &v, floatOf(low), floatOf(high), true
 		}
 		points = append(points, point)
 	}

@@ -4,9 +4,11 @@
 package fleet
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,7 +68,7 @@ func TestHistory(t *testing.T) {
 
 // A value that was not read is null. A metric that a GPU never had has no points. A counter that starts again produces no negative rate.
 func TestHistoryGaps(t *testing.T) {
-	f, w := newTestFleet(Settings{})
+	f, w := newTestFleet(Settings{HistoryPoints: 2000})
 	m := newMachine("a", 1, 0)
 	for _, watts := range []gpu.Opt[float64]{gpu.Some(1.0), {}, gpu.Some(3.0)} {
 		m.Devices[0].Power.Draw = watts
@@ -97,33 +99,80 @@ func values(t *testing.T, f *Fleet, metric string) []string {
 	return all
 }
 
-// However often a node is read, the points of a GPU are bounded, go back 15 minutes, and are denser for new ones.
+// However often a node is read, the points of a GPU are bounded, go back an hour, and are denser for new ones.
 func TestHistoryIsThinned(t *testing.T) {
 	for _, every := range []time.Duration{time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
 		f, w := newTestFleet(Settings{})
 		m := newMachine("a", 1, 0)
 		message := m.read(w.now)
-		for range int(20 * time.Minute / every) {
+		for range int(80 * time.Minute / every) {
 			w.pass(every)
 			f.ConsumeMetrics(at(message, w.now))
 		}
+		past := f.pasts.byID["GPU-a-0"]
+		assert.LessOrEqual(t, cap(past.rows), 50, every)
+		assert.LessOrEqual(t, uintptr(cap(past.rows))*unsafe.Sizeof(row{})+unsafe.Sizeof(history{}), uintptr(64<<20)/8000, "64 MiB for 8,000 GPUs")
 		history, ok := f.History("GPU-a-0", "hw.power", time.Time{})
 		require.True(t, ok)
 		points := history.Points
-		assert.LessOrEqual(t, len(points), 2*maxPoints+1, every)
-		assert.GreaterOrEqual(t, len(points), min(int(15*time.Minute/every), maxPoints/2), every)
+		assert.GreaterOrEqual(t, len(points), 28, every)
 		assert.Equal(t, w.now, points[len(points)-1].Time.UTC())
-		assert.LessOrEqual(t, w.now.Sub(points[0].Time), 15*time.Minute)
-		assert.Greater(t, w.now.Sub(points[0].Time), 13*time.Minute)
-		assert.LessOrEqual(t, points[len(points)-1].Time.Sub(points[len(points)-2].Time), max(every, 2*time.Second))
-		for _, p := range points {
-			assert.NotNil(t, p.Value, every)
+		assert.LessOrEqual(t, w.now.Sub(points[0].Time), time.Hour)
+		assert.Greater(t, w.now.Sub(points[0].Time), 56*time.Minute)
+		for i, p := range points {
+			require.NotNil(t, p.Value, every)
+			assert.Equal(t, []float64{612.25, 612.25, 612.25}, []float64{*p.Min, *p.Value, *p.Max})
+			if i > 0 && w.now.Sub(points[i-1].Time) < time.Hour/8 {
+				assert.LessOrEqual(t, p.Time.Sub(points[i-1].Time), max(2*every, 40*time.Second))
+			}
 		}
-		w.pass(15*time.Minute + time.Second)
+		w.pass(time.Hour + time.Second)
 		f.sweep()
 		_, ok = f.History("GPU-a-0", "hw.power", time.Time{})
 		assert.False(t, ok)
 	}
+}
+
+// A GPU that is busy for 6 s of every 20 s, read each 2 s, looks like that at every age: each point is one reading, or says how far the
+// values in it reach.
+func TestHistoryOfASquareWave(t *testing.T) {
+	for _, settings := range []Settings{{}, {HistoryFor: 15 * time.Minute}, {HistoryPoints: 2000}} {
+		f, w := newTestFleet(settings)
+		m := newMachine("a", 1, 0)
+		for i := range int(65 * time.Minute / (2 * time.Second)) {
+			m.Devices[0].Utilization[gpu.TaskGeneral] = gpu.Some(0.0)
+			if i%10 < 3 {
+				m.Devices[0].Utilization[gpu.TaskGeneral] = gpu.Some(0.97)
+			}
+			f.ConsumeMetrics(m.read(w.now))
+			w.pass(2 * time.Second)
+		}
+		history, _ := f.History("GPU-a-0", "hw.gpu.utilization", time.Time{})
+		busy := 0.0
+		for i, p := range history.Points[1 : len(history.Points)-1] {
+			length := history.Points[i+2].Time.Sub(p.Time)
+			busy += *p.Value * length.Seconds()
+			assert.LessOrEqual(t, *p.Min, *p.Value)
+			assert.GreaterOrEqual(t, *p.Max, *p.Value)
+			assert.LessOrEqual(t, *p.Max, 0.98)
+			if length >= 20*time.Second {
+				assert.Zero(t, *p.Min)
+				assert.GreaterOrEqual(t, *p.Max, 0.97)
+			}
+		}
+		whole := history.Points[len(history.Points)-1].Time.Sub(history.Points[1].Time)
+		assert.InDelta(t, 0.3*0.97, busy/whole.Seconds(), 0.02)
+	}
+}
+
+func TestCoarse(t *testing.T) {
+	for _, v := range []float32{0, 1, 0.97, 0.005, 1e-30, 612.25, 1.98e9, 1 << 40, -12.3, -40} {
+		assert.LessOrEqual(t, below(v).value(), v)
+		assert.GreaterOrEqual(t, above(v).value(), v)
+		assert.InDelta(t, v, below(v).value(), math.Abs(float64(v))/127)
+		assert.InDelta(t, v, above(v).value(), math.Abs(float64(v))/127)
+	}
+	assert.Equal(t, float32(1), above(1).value(), "a share is never above 1")
 }
 
 // A GPU that is lost keeps its past.

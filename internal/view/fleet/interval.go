@@ -13,6 +13,9 @@ const (
 	shortestSilence = 5 * time.Second // after which a node is stale at the earliest
 	longestInterval = time.Hour
 	silentIntervals = 3
+
+	clusterGone = 10 * time.Minute // how long the sources of a cluster that sends nothing are shown
+	settling    = 10 * time.Minute // how long the clock of a node is not taken to be set back again
 )
 
 // interval is the time between two reads of a node, of the last ones. Each is the time between two points of one series, so that two

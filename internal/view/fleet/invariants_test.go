@@ -36,7 +36,7 @@ func violations(f *Fleet) []string {
 			}
 			for _, metric := range f.HistoryMetrics() {
 				history, ok := f.History(g.ID, metric, start.AddDate(-1000, 0, 0))
-				if _, err := json.Marshal(history); err != nil || !ok || len(history.Points) > 3*maxPoints {
+				if _, err := json.Marshal(history); err != nil || !ok || len(history.Points) > 2*f.settings.HistoryPoints {
 					add("the history of %s: %v, %d points, %v", g.ID, ok, len(history.Points), err)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // megabyte is what the bound is in.
 const megabyte = 1 << 20
 
-// A fleet of 1,000 nodes with 15 minutes of history needs at most 150 MiB. A tenth of it is measured; BenchmarkLargeFleet measures all.
+// A fleet of 1,000 nodes with an hour of history needs at most 150 MiB. A tenth of it is measured; BenchmarkLargeFleet measures all.
 func TestMemory(t *testing.T) { requireMemory(t, largeNodes/10, 15) }
 
 func requireMemory(tb testing.TB, nodes int, most float64) float64 {
@@ -28,7 +28,7 @@ func requireMemory(tb testing.TB, nodes int, most float64) float64 {
 	require.Len(tb, s.Nodes[0].GPUs[0].Processes, nodeProcesses/nodeGPUs)
 	history, ok := f.History(s.Nodes[0].GPUs[0].ID, "hw.power", time.Time{})
 	require.True(tb, ok)
-	require.GreaterOrEqual(tb, len(history.Points), 30)
+	require.GreaterOrEqual(tb, len(history.Points), 25)
 	tb.Logf("%d nodes with %d GPUs and %d processes each: %.1f MiB", nodes, nodeGPUs, nodeProcesses, grown)
 	require.Less(tb, grown, most)
 	return grown

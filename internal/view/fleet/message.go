@@ -18,7 +18,8 @@ type message struct {
 	now     time.Duration
 	clock   pcommon.Timestamp // now
 	changed map[*node]change
-	full    bool // there are too many nodes, and none of them is silent
+	offered map[nodeKey]bool // nodes of which a cluster says whether it has them
+	full    bool             // a limit is reached, and no node is silent
 }
 
 // resource is a resource of a message.
@@ -48,6 +49,11 @@ func (m *message) add(metrics pmetric.Metrics) {
 	}
 	m.pass(metrics, resources, func(s subject) bool { return s <= ofIdentity })
 	m.pass(metrics, resources, func(s subject) bool { return s > ofIdentity })
+	for key, offered := range m.offered {
+		if n := m.nodes[key]; n != nil {
+			n.removed = !offered
+		}
+	}
 }
 
 func (m *message) pass(message pmetric.Metrics, resources []resource, match func(subject) bool) {
@@ -97,6 +103,8 @@ func (m *message) points(r *resource, known *metric, points pmetric.NumberDataPo
 			m.ofNode(&p)
 		case ofIdentity:
 			m.identity(&p)
+		case ofCapacity:
+			m.capacity(&p)
 		default:
 			m.ofDevice(&p)
 		}

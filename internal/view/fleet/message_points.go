@@ -45,7 +45,7 @@ func (m *message) identity(p *point) {
 		return
 	}
 	m.begin(n, p)
-	d, loser := m.claim(n, id, m.now)
+	d, loser := m.claim(n, id)
 	if loser != nil {
 		if _, ok := m.changed[loser]; !ok {
 			m.changed[loser] = change{}
@@ -65,7 +65,7 @@ func (m *message) node(key nodeKey) *node {
 	if n := m.nodes[key]; n != nil {
 		return n
 	}
-	if len(m.nodes) >= m.settings.MaxNodes && !m.removeSilent() {
+	if !m.room(nil, "max_nodes", func() bool { return len(m.nodes) < m.settings.MaxNodes }) {
 		m.dropped.add(dropNodeLimit, 1, key.fields(tooMany("nodes", "max_nodes", m.settings.MaxNodes)...)...)
 		return nil
 	}
@@ -76,13 +76,34 @@ func (m *message) node(key nodeKey) *node {
 	return n
 }
 
-// removeSilent forgets the node that has been silent longest. It reports false if none is silent: two that send would otherwise remove
-// each other again and again.
-func (m *message) removeSilent() bool {
+// capacity notes whether the node's cluster still has the node: kubernetes_cluster ends the series of a node that was removed. A node that
+// offers several resources is there as long as one of them is.
+func (m *message) capacity(p *point) {
+	if key, ok := p.nodeKey(); ok {
+		if key.cluster == "" {
+			key.cluster = p.clusterName()
+		}
+		m.offered[key] = m.offered[key] || !math.IsNaN(p.value)
+	}
+}
+
+// room reports whether there is room below a limit, for which silent nodes may have to go.
+func (m *message) room(except *node, limit string, has func() bool) bool {
+	for !has() {
+		if !m.removeSilent(except, limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// removeSilent forgets the node that has been silent longest, but not the one that needs the room, because a limit was reached. It reports
+// false if none is silent: two that send would otherwise remove each other again and again.
+func (m *message) removeSilent(except *node, limit string) bool {
 	var longest *node
 	if !m.full { // else this message has looked already
 		for _, n := range m.nodes {
-			if _, sends := m.changed[n]; !sends && n.silent(m.now) && (longest == nil || n.lastUpdate < longest.lastUpdate) {
+			if _, sends := m.changed[n]; !sends && n != except && n.silent(m.now) && (longest == nil || n.lastUpdate < longest.lastUpdate) {
 				longest = n
 			}
 		}
@@ -90,6 +111,10 @@ func (m *message) removeSilent() bool {
 	if longest == nil {
 		m.full = true
 		return false
+	}
+	if longest.key.name != "" {
+		m.settings.Logger.Warn("A silent node is no longer shown", longest.key.fields(zap.String("reason", limit+" is reached, and no other node has been silent longer"),
+			zap.Duration("silent_for", m.now-longest.lastUpdate), zap.String("remedy", "raise "+limit+" of the gpu_view exporter"))...)
 	}
 	m.remove(longest)
 	m.changed[longest] = change{}
@@ -196,7 +221,7 @@ func (m *message) put(n *node, target *readings, p *point) bool {
 func (m *message) begin(n *node, p *point) {
 	if !math.IsNaN(p.value) && m.setBack(n, p.timestamp) {
 		m.reset(n)
-		n.settled = m.now + m.settings.GoneAfter
+		n.settled = m.now + settling
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	ofDevice
 	ofProcess
 	ofContainer
+	ofCapacity // what a cluster offers on a node, which shows whether it has the node
 )
 
 // Attributes that distinguish the points of one subject.
@@ -98,6 +99,7 @@ func byName(tables ...[]metric) map[string]*metric {
 var nodeMetrics = []metric{
 	{name: metadata.MetricsInfo.HwGpuSourceReadable.Name, subject: ofNode, values: ratio, labels: []string{attrSource, attrVendor}},
 	{name: metadata.MetricsInfo.HwGpuSourceFailure.Name, subject: ofNode, values: ratio, labels: []string{attrSource, attrVendor, attrErrorType}},
+	{name: metadata.MetricsInfo.K8sNodeGpuCapacity.Name, subject: ofCapacity, values: count},
 	{
 		name: metadata.MetricsInfo.HwGpuCount.Name, subject: ofNode, values: count, labels: []string{attrPresence, attrVendor},
 		onNode: func(n *view.Node, key *fieldKey, value float64) {

@@ -72,6 +72,11 @@ var gpuMetrics = []metric{
 	}),
 
 	// Quantities by two labels.
+	labelled(metadata.MetricsInfo.HwGpuSpeedLimit.Name, hertz, []string{attrClockDomain, attrLimitType}, func(g *view.GPU, key *fieldKey, value float64) {
+		if key.label(attrLimitType) == "max" {
+			put(&g.ClockLimits, key.label(attrClockDomain), value)
+		}
+	}),
 	labelled(metadata.MetricsInfo.HwTemperatureLimit.Name, celsius, []string{attrSensor, attrLimitType}, func(g *view.GPU, key *fieldKey, value float64) {
 		sensor(g, key.label(attrSensor)).Limits[key.label(attrLimitType)] = value
 	}),

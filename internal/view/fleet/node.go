@@ -24,9 +24,13 @@ type node struct {
 	lastUpdate time.Duration     // since the start of the fleet, when a message last changed something
 	interval   interval
 	ahead      bool          // latest was ahead of this clock when it came
+	removed    bool          // by its cluster, which has not offered it since
 	settled    time.Duration // since the start of the fleet, until when the clock is not taken to be set back again
 
-	shown *view.Node // as of the last message; nil for a cluster
+	shown    *view.Node            // as of the last message; nil for a cluster
+	problems []view.Finding        // with which it is shown
+	begins   map[string]view.Begin // of the problems; never changed
+	noticed  bool                  // its problems were looked for before
 }
 
 // change is what a message changes of a node.
@@ -37,6 +41,16 @@ type change struct {
 
 // silent reports whether nothing came for three intervals.
 func (n *node) silent(now time.Duration) bool { return now-n.lastUpdate > n.interval.silence() }
+
+// gone reports whether a silent node is no longer shown: it or its cluster has ended its series, or it was silent for too long. A cluster is
+// no node: its nodes are shown by themselves.
+func (n *node) gone(now, after time.Duration) bool {
+	if n.key.name == "" {
+		after = clusterGone
+	}
+	silence := n.interval.silence()
+	return n.silent(now) && (n.over() || n.removed || now-n.lastUpdate > max(after, silence+silence/silentIntervals))
+}
 
 // advance notes what a message brought. A message that is older than the newest by three intervals is not a sign of life: after the clock
 // was set back such messages may have something new, and would keep the old times for as long as the clock was set.

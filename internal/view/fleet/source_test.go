@@ -77,10 +77,11 @@ func TestCluster(t *testing.T) {
 
 	s := f.Snapshot()
 	assert.Empty(t, s.Nodes)
-	no := false
+	no, begin := false, view.Begin{Time: w.now}
 	assert.Equal(t, []view.Cluster{{
 		Name: "east", Readable: &no, LastSeen: w.now,
 		Sources: []view.Source{{Name: "kubernetes_exec", Reasons: []string{"api_unreachable"}}},
+		Begins:  map[string]view.Begin{"unreadable\x00\x00kubernetes_exec": begin},
 	}}, s.Clusters)
 	w.pass(10*time.Minute + time.Second)
 	f.sweep()

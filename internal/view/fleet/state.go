@@ -34,18 +34,18 @@ func newState(settings Settings) *state {
 
 // claim returns a device of a node that may be new there. It is nil if another node has the device, or if there are too many. A node loses
 // a device to another one when it is silent or no longer sends the device. It returns the node that lost the device.
-func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, loser *node) {
-	owner := s.owners[id]
+func (m *message) claim(n *node, id string) (claimed *device, loser *node) {
+	s, owner := m.state, m.owners[id]
 	switch {
 	case owner == n:
 		return n.devices[id], nil
-	case owner != nil && !owner.silent(now) && owner.devices[id].shown():
+	case owner != nil && !owner.silent(m.now) && owner.devices[id].shown():
 		s.dropped.add(dropDuplicate, 1, owner.key.fields(zap.String("hw.id", id), zap.String("other_node", n.key.name),
 			zap.String("effect", "the GPU is shown only on the first node"))...)
 		return nil, nil
 	case owner != nil:
 		s.release(owner, owner.devices[id])
-	case len(s.owners) >= s.settings.MaxGPUs:
+	case !m.room(n, "max_gpus", func() bool { return len(s.owners) < s.settings.MaxGPUs }):
 		s.dropped.add(dropGPULimit, 1, n.key.fields(append(tooMany("GPUs", "max_gpus", s.settings.MaxGPUs), zap.String("hw.id", id))...)...)
 		return nil, nil
 	}
@@ -56,8 +56,9 @@ func (s *state) claim(n *node, id string, now time.Duration) (claimed *device, l
 }
 
 // use reports whether there may be one more use of a device.
-func (s *state) use(d *device, n *node) bool {
-	if s.uses >= 2*s.settings.MaxProcesses {
+func (m *message) use(d *device, n *node) bool {
+	s := m.state
+	if !m.room(n, "max_processes", func() bool { return s.uses < 2*s.settings.MaxProcesses }) {
 		s.dropped.add(dropUseLimit, 1, n.key.fields(append(tooMany("processes or containers", "max_processes", s.settings.MaxProcesses),
 			zap.String("hw.id", d.id))...)...)
 		return false

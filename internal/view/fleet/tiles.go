@@ -38,7 +38,7 @@ func newTiles(generation uint64) *tiles { return &tiles{byID: map[string]*tile{}
 func (t *tiles) update(n *node, before, now *view.Node, generation uint64) {
 	if now != nil {
 		for _, g := range now.GPUs {
-			fresh := tileOf(now, g)
+			fresh := tileOf(g)
 			old := t.byID[g.ID]
 			switch {
 			case old == nil:
@@ -94,10 +94,10 @@ func (t *tiles) since(since, generation uint64) view.Tiles {
 }
 
 // tileOf returns the tile of a GPU.
-func tileOf(n *view.Node, g *view.GPU) view.Tile {
+func tileOf(g *view.GPU) view.Tile {
 	return view.Tile{
 		ID: g.ID, Parent: g.Parent, Node: g.Node, Cluster: g.Cluster, Index: g.Index, Model: g.Model, Namespace: namespaceOf(g), Status: g.Status,
-		Stale: n.State == view.Stale, Throttled: g.Slowed(),
+		Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(),
 		Utilization: hundredths(g.Utilization.General), Memory: hundredths(g.Memory.Utilization),
 	}
 }
@@ -151,7 +151,7 @@ func (o *oneText) only() *string {
 }
 
 func equalTiles(a, b *view.Tile) bool {
-	return a.Node == b.Node && a.Stale == b.Stale && a.Throttled == b.Throttled && same(a.Parent, b.Parent) && same(a.Cluster, b.Cluster) &&
+	return a.Node == b.Node && a.Stale == b.Stale && a.Throttled == b.Throttled && a.Idle == b.Idle && same(a.Parent, b.Parent) && same(a.Cluster, b.Cluster) &&
 		same(a.Index, b.Index) && same(a.Model, b.Model) && same(a.Namespace, b.Namespace) && same(a.Status, b.Status) &&
 		same(a.Utilization, b.Utilization) && same(a.Memory, b.Memory)
 }

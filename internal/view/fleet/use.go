@@ -19,6 +19,9 @@ type container struct {
 	readings
 	user                         view.User
 	resource, allocator, sharing *string
+
+	idle      bool          // as of the last message
+	idleSince time.Duration // since the start of the fleet
 }
 
 // containerKey returns what identifies the container, job or unit of a point, empty if nothing does. The jobs of one container are

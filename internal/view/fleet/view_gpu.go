@@ -17,6 +17,9 @@ type renderer struct {
 	fields    *fields
 	node      *node
 	clockTime func(time.Duration) time.Time
+
+	idleThreshold float64
+	idleAfter     time.Duration
 }
 
 // gpu returns the view of a device, without what its partitions and its parent have.
@@ -26,13 +29,14 @@ func (s *renderer) gpu(d *device) *view.GPU {
 		PCIAddress: d.pciAddress, SerialNumber: d.serial, DriverVersion: d.driver, FirmwareVersion: d.firmware, ComputeCapability: d.capability,
 		PartitionProfile: d.profile, NUMANode: d.numaNode, LastSeen: s.clockTime(d.lastUpdate),
 		Faults: []string{}, Temperatures: []view.Temperature{}, Fans: []view.Fan{}, Throttled: []string{}, Interconnects: []view.Interconnect{},
-		RemapStates: []string{}, Fabric: view.Fabric{Conditions: []string{}}, PendingModes: []string{}, Containers: s.containers(d), Processes: s.processes(d),
+		RemapStates: []string{}, Fabric: view.Fabric{Conditions: []string{}}, PendingModes: []string{}, Processes: s.processes(d),
 	}
 	for f, value := range d.values {
 		if key := s.fields.key(f); key.metric.onGPU != nil {
 			key.metric.onGPU(g, key, value)
 		}
 	}
+	g.Containers = s.containers(d, g)
 	derive(&g.Memory)
 	if g.Power.Watts != nil && g.Power.Limit != nil && *g.Power.Limit > 0 {
 		g.Power.Utilization = floatOf(*g.Power.Watts / *g.Power.Limit)
@@ -46,7 +50,7 @@ func (s *renderer) gpu(d *device) *view.GPU {
 	slices.SortFunc(g.Fans, func(a, b view.Fan) int { return cmp.Compare(a.Sensor, b.Sensor) })
 	slices.SortFunc(g.Interconnects, func(a, b view.Interconnect) int { return cmp.Compare(a.Type, b.Type) })
 	for _, m := range []*map[string]float64{
-		&g.Margins, &g.Clocks, &g.ThrottleTimes, &g.Errors, &g.XIDs, &g.RemappedRows, &g.RetiredPages, &g.MemoryBanks, &g.PCIe.Errors, &g.PCIe.PortErrors,
+		&g.Margins, &g.Clocks, &g.ClockLimits, &g.ThrottleTimes, &g.Errors, &g.XIDs, &g.RemappedRows, &g.RetiredPages, &g.MemoryBanks, &g.PCIe.Errors, &g.PCIe.PortErrors,
 	} {
 		if *m == nil {
 			*m = map[string]float64{}

@@ -37,6 +37,18 @@ func (s *renderer) render() *view.Node {
 	return v
 }
 
+// staleOf returns a node as it is shown while it is silent.
+func staleOf(n *view.Node) *view.Node {
+	stale := *n
+	stale.State, stale.GPUs = view.Stale, make([]*view.GPU, len(n.GPUs))
+	for i, g := range n.GPUs {
+		last := *g
+		last.Stale = true
+		stale.GPUs[i] = &last
+	}
+	return &stale
+}
+
 // sum sets the sums over a node's GPUs. The share of memory in use covers the GPUs whose total and use are both known.
 func sum(v *view.Node) {
 	var used, total float64

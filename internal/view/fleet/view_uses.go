@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
@@ -36,11 +37,11 @@ func (s *renderer) process(d *device, pid int64, p *process) *view.Process {
 }
 
 // containers returns the views of the containers on a device, by namespace, pod, name and ID.
-func (s *renderer) containers(d *device) []*view.Container {
+func (s *renderer) containers(d *device, g *view.GPU) []*view.Container {
 	shown := make([]*view.Container, 0, len(d.containers))
 	for _, key := range slices.Sorted(maps.Keys(d.containers)) {
 		if c := d.containers[key]; c.alive() {
-			shown = append(shown, s.container(c))
+			shown = append(shown, s.container(c, g))
 		}
 	}
 	slices.SortStableFunc(shown, func(a, b *view.Container) int {
@@ -49,7 +50,7 @@ func (s *renderer) containers(d *device) []*view.Container {
 	return slices.Clip(shown)
 }
 
-func (s *renderer) container(c *container) *view.Container {
+func (s *renderer) container(c *container, g *view.GPU) *view.Container {
 	v := &view.Container{User: c.user, Resource: c.resource, Allocator: c.allocator, Sharing: c.sharing}
 	for f, value := range c.values {
 		if key := s.fields.key(f); key.metric.onContainer != nil {
@@ -59,7 +60,27 @@ func (s *renderer) container(c *container) *view.Container {
 	if v.Allocated == nil || !*v.Allocated {
 		v.Resource, v.Allocator, v.Sharing = nil, nil, nil
 	}
+	v.IdleSince = s.idleSince(c, v, g)
 	return v
+}
+
+// idleSince returns since when a container holds a device and does not use it, nil if that has not been so for long enough. A container
+// whose own utilization is not known is as busy as the device.
+func (s *renderer) idleSince(c *container, v *view.Container, g *view.GPU) *time.Time {
+	utilization := v.Utilization
+	if utilization == nil {
+		utilization = g.Utilization.General
+	}
+	was := c.idle
+	c.idle = v.Allocated != nil && *v.Allocated && utilization != nil && *utilization <= s.idleThreshold
+	if !was {
+		c.idleSince = s.node.lastUpdate
+	}
+	if !c.idle || s.node.lastUpdate-c.idleSince < s.idleAfter {
+		return nil
+	}
+	since := s.clockTime(c.idleSince)
+	return &since
 }
 
 // compare orders texts, those that are absent first.

@@ -18,7 +18,12 @@ import (
 func ofGPU(n *view.Node, g *view.GPU) []view.Finding {
 	base := view.Finding{Severity: view.SeverityWarning, Cluster: g.Cluster, Node: &g.Node, GPU: &g.ID, Index: g.Index}
 	var all []view.Finding
+	reported, hasReported := xids(base, g)
 	if f, wrong := unhealthy(base, g); wrong {
+		if hasReported && reported.Severity != view.SeverityInfo { // the XIDs of a GPU that does not work are why
+			f.Detail += "; " + reported.Detail
+			hasReported = false
+		}
 		all = append(all, f)
 	}
 	if f, wrong := remap(base, g); wrong {
@@ -27,11 +32,15 @@ func ofGPU(n *view.Node, g *view.GPU) []view.Finding {
 	if reasons := slices.DeleteFunc(slices.Clone(g.Throttled), view.ThrottledByDesign); len(reasons) > 0 && n.State != view.Stale {
 		f := base
 		f.Kind, f.What, f.Detail = "throttled", "Clocks are throttled", strings.Join(reasons, ", ")
-		f.Remedy = remedyOfThrottling(reasons)
+		f.Remedy, f.Runbook = remedyOfThrottling(reasons), runbooks+"gputhrottled"
+		f.Consequence = "Work on the GPU is slower, and so are jobs that wait for it."
 		all = append(all, f)
 	}
-	if f, reported := xids(base, g); reported {
-		all = append(all, f)
+	if hasReported {
+		all = append(all, reported)
+	}
+	for i := range all {
+		all[i].Workloads = workloadsOf(n, g)
 	}
 	return all
 }
@@ -45,6 +54,7 @@ func unhealthy(finding view.Finding, g *view.GPU) (view.Finding, bool) {
 	switch {
 	case state == "failed":
 		finding.Kind, finding.Severity, finding.What = "gpu_failed", view.SeverityError, "The GPU has failed"
+		finding.Consequence, finding.Runbook = "No work can use it, and the work on it may have failed.", runbooks+"gpufailed"
 	case state == "degraded":
 		finding.Kind, finding.What = "gpu_degraded", "The GPU is degraded"
 	case state == "predicted_failure":
@@ -53,6 +63,12 @@ func unhealthy(finding view.Finding, g *view.GPU) (view.Finding, bool) {
 		finding.Kind, finding.What = "gpu_degraded", "The GPU has a fault"
 	default:
 		return finding, false
+	}
+	if finding.Consequence == "" {
+		finding.Consequence, finding.Runbook = "Work on the GPU goes on, but may fail.", runbooks+"gpufault"
+	}
+	if alert := remedyFor(g.Faults...).Alert; alert != "" {
+		finding.Runbook = runbooks + strings.ToLower(alert)
 	}
 	finding.Detail = strings.Join(g.Faults, ", ")
 	if finding.Detail == "" {
@@ -70,6 +86,7 @@ func unhealthy(finding view.Finding, g *view.GPU) (view.Finding, bool) {
 func remap(finding view.Finding, g *view.GPU) (view.Finding, bool) {
 	for _, state := range []string{"failed", "pending"} {
 		if slices.Contains(g.RemapStates, state) && !slices.Contains(g.Faults, "remap_"+state) {
+			finding.Consequence, finding.Runbook = "Uncorrected memory errors can come back.", runbooks+"gpurowremap"+state
 			finding.Kind, finding.What, finding.Detail, finding.Remedy = "remap", "Memory rows need remapping", "remapping "+state, remedyOfFaults("remap_"+state)
 			return finding, true
 		}
@@ -109,6 +126,10 @@ func xids(finding view.Finding, g *view.GPU) (view.Finding, bool) {
 		if known && entry.Action.Advice != "" {
 			finding.Remedy = "NVIDIA recommends: " + entry.Action.Advice + "."
 		}
+	}
+	finding.Consequence, finding.Runbook = "Programs on the GPU may have failed.", runbooks+"gpuxid"
+	if finding.Severity == view.SeverityInfo {
+		finding.Runbook = runbooks + "gpuxidminor"
 	}
 	finding.Detail = "since the collector started: " + strings.Join(said, "; ")
 	return finding, len(said) > 0

@@ -4,6 +4,8 @@
 package query
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,19 +28,26 @@ func found(findings []view.Finding) []string {
 // Everything that is wrong in the sample fleet, by hand, the worst first.
 func TestFindings(t *testing.T) {
 	s := viewtest.Snapshot()
+	s.Nodes[4].GPUs[3].Containers = []*view.Container{{User: view.User{Namespace: new("ml"), Workload: new("train")}, Allocated: new(true)}}
 	all := Findings(s, Scope{}, s.Nodes)
+	assert.Equal(t, []string{"ml/train"}, all[0].Workloads)
+	page, err := os.ReadFile("../../../docs/operate/alerts.md")
+	require.NoError(t, err)
+	sections := strings.Fields(strings.ToLower(string(page)))
 	assert.Equal(t, []string{
-		"error gpu_failed prod/n2/GPU-n2-1: lost; the driver asks for: reboot",
+		"error gpu_failed prod/n2/GPU-n2-1: lost; the driver asks for: reboot; since the collector started: XID 79, once: the GPU has fallen off the bus",
 		"warning unreadable gone//: kubernetes_exec: timeout",
-		"warning stale /workstation/: last message 240 s ago; one arrived every 30 s",
+		"warning stale /workstation/: no data since 2026-11-22T11:56:00Z; before, every 30 s",
 		"warning throttled prod/n1/GPU-n1-3: hw_thermal_slowdown",
-		"warning missing prod/n2/: 1 cannot be read, although they are or were on the PCI bus",
-		"warning xid prod/n2/GPU-n2-1: since the collector started: XID 79, once: the GPU has fallen off the bus",
 		"warning unreadable prod/unread/: kubernetes_exec: timeout",
 	}, found(all))
 	for _, f := range all {
 		assert.NotEmpty(t, f.What, f.Kind)
 		assert.NotEmpty(t, f.Remedy, f.Kind)
+		assert.NotEmpty(t, f.Consequence, f.Kind)
+		assert.NotNil(t, f.Workloads, f.Kind)
+		_, section, _ := strings.Cut(f.Runbook, "docs/operate/alerts.md#")
+		assert.Contains(t, sections, section, f.Kind)
 	}
 	assert.Equal(t, "Move the node's work away and reboot it.", all[0].Remedy, "what the driver asks for")
 }
@@ -62,7 +71,7 @@ func TestFindingsOfAGPU(t *testing.T) {
 		"nothing is known":     {func(_ *view.Node, g *view.GPU) { g.Status = nil }, nil},
 		"at its power limit":   {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "sync_boost"} }, nil},
 		"hot":                  {func(_ *view.Node, g *view.GPU) { g.Throttled = []string{"sw_power_cap", "thermal_gpu"} }, []string{"warning throttled //g: thermal_gpu"}},
-		"hot when last seen":   {func(n *view.Node, g *view.GPU) { n.State, g.Throttled = view.Stale, []string{"thermal_gpu"} }, []string{"warning stale /n/: last message 0 s ago"}},
+		"hot when last seen":   {func(n *view.Node, g *view.GPU) { n.State, g.Throttled = view.Stale, []string{"thermal_gpu"} }, []string{"warning stale /n/: no data since 0001-01-01T00:00:00Z"}},
 		"failed without cause": {func(_ *view.Node, g *view.GPU) { g.Status = new("failed") }, []string{"error gpu_failed //g: the driver names no fault"}},
 		"failure predicted":    {func(_ *view.Node, g *view.GPU) { g.Status = new("predicted_failure") }, []string{"warning gpu_degraded //g: the driver names no fault"}},
 		"rows wait": {

@@ -11,12 +11,20 @@ import (
 
 // remedyOfFaults returns what to do about the most urgent of the faults (error.type of hw.gpu.fault).
 func remedyOfFaults(faults ...string) string {
-	for _, r := range gpu.Remedies {
-		if slices.Contains(faults, r.Name) {
-			return r.Text()
-		}
+	if text := remedyFor(faults...).Text(); text != "" {
+		return text
 	}
 	return "Look at the kernel's log; reset the GPU or restart the node."
+}
+
+// remedyFor returns the remedy of the most urgent of the faults.
+func remedyFor(faults ...string) gpu.Remedy {
+	for _, r := range gpu.Remedies {
+		if slices.Contains(faults, r.Name) {
+			return r
+		}
+	}
+	return gpu.Remedy{}
 }
 
 func remedyOfAction(action string) string {

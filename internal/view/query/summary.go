@@ -38,7 +38,7 @@ func Summarize(scope Scope, nodes []*view.Node, grouping By) []view.Summary {
 		eachPackage(n, func(g *view.GPU, parts []*view.GPU) {
 			t := groups.total(groupOf(scope, grouping, n, g))
 			t.add(n, g, parts)
-			t.health(g.Status)
+			t.count(g, parts)
 			for _, p := range g.Processes {
 				t.process(p.PID)
 			}

@@ -28,9 +28,9 @@ func summarizeUsers(nodes []*view.Node, grouping By) []view.Summary {
 
 // addUsers adds a device to the sum of each of its users. A partition without a state has the state of its package.
 func addUsers(groups *groups, grouping By, n *view.Node, g, whole *view.GPU, parts []*view.GPU) {
-	status := g.Status
-	if status == nil {
-		status = whole.Status
+	counted := *g
+	if counted.Status == nil {
+		counted.Status = whole.Status
 	}
 	var added []group
 	totalOf := func(key group) *total {
@@ -40,7 +40,7 @@ func addUsers(groups *groups, grouping By, n *view.Node, g, whole *view.GPU, par
 		}
 		added = append(added, key)
 		t.add(n, g, parts)
-		t.health(status)
+		t.count(&counted, parts)
 		return t
 	}
 	for _, device := range append([]*view.GPU{g}, parts...) {

@@ -3,12 +3,17 @@
 
 package query
 
-import "github.com/otelgpu/gpureceiver/internal/view"
+import (
+	"slices"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
 
 // total adds up devices that do not contain each other.
 type total struct {
-	nodes, unreadable, silent             int
-	gpus, healthy, failed, unknown, stale int
+	nodes, unreadable, silent int
+	gpus                      int
+	health                    map[view.HealthClass]int
 
 	memory                   memory
 	utilization, temperature Mean
@@ -24,9 +29,6 @@ type total struct {
 func (t *total) add(n *view.Node, g *view.GPU, parts []*view.GPU) {
 	t.enter(n)
 	t.gpus++
-	if n.State == view.Stale {
-		t.stale++
-	}
 	t.memory.add(&g.Memory)
 	t.temperature.Add(CoreTemperature(g))
 	t.power.add(g.Power.Watts)
@@ -35,15 +37,16 @@ func (t *total) add(n *view.Node, g *view.GPU, parts []*view.GPU) {
 	t.read = t.read || WasRead(g)
 }
 
-func (t *total) health(status *string) {
-	switch {
-	case status == nil:
-		t.unknown++
-	case *status == "failed":
-		t.failed++
-	default:
-		t.healthy++
+// count counts the health of a device. A divided GPU is throttled if one of its partitions is.
+func (t *total) count(g *view.GPU, parts []*view.GPU) {
+	health := g.Health()
+	if health == view.HealthOK && slices.ContainsFunc(parts, (*view.GPU).Slowed) {
+		health = view.HealthThrottled
 	}
+	if t.health == nil {
+		t.health = map[view.HealthClass]int{}
+	}
+	t.health[health]++
 }
 
 // enter counts a node once: its devices follow each other.
@@ -72,7 +75,10 @@ func (t *total) process(pid int) {
 
 func (t *total) summary() view.Summary {
 	s := view.Summary{
-		Nodes: t.nodes, UnreadableNodes: t.unreadable, StaleNodes: t.silent, GPUs: t.gpus, Healthy: t.healthy, Failed: t.failed, Unknown: t.unknown, Stale: t.stale,
+		Nodes: t.nodes, UnreadableNodes: t.unreadable, StaleNodes: t.silent, GPUs: t.gpus,
+		Healthy: t.health[view.HealthOK], Throttled: t.health[view.HealthThrottled], Degraded: t.health[view.HealthDegraded],
+		PredictedFailure: t.health[view.HealthPredictedFailure], Failed: t.health[view.HealthFailed], Unknown: t.health[view.HealthUnknown],
+		Stale:  t.health[view.HealthStale],
 		Memory: t.memory.memory(), Utilization: t.utilization.Value(), Temperature: t.temperature.Value(),
 		Power: t.power.value(), PowerLimit: t.limit.value(),
 	}

@@ -5,12 +5,13 @@ package query
 
 import (
 	"slices"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
 // Workloads returns what each workload on nodes holds and uses, in the order in which they come first. A device is used if the workload has
-// a process, memory or load on it. Idle are the devices that it holds and is known not to use.
+// a process, memory or load on it and is not idle there. Idle are the devices that it holds and has not used for a time.
 func Workloads(nodes []*view.Node, users UserFilter) []*view.Workload {
 	all := workloads{byOwner: map[Owner]*workload{}, users: users}
 	for _, n := range nodes {
@@ -52,7 +53,7 @@ func (a *workloads) add(n *view.Node, g *view.GPU) {
 	}
 	for _, c := range g.Containers {
 		if s := part(&c.User); s != nil {
-			s.container(c)
+			s.container(c, g)
 		}
 	}
 	for _, p := range g.Processes {
@@ -79,17 +80,21 @@ func (a *workloads) workload(o Owner) *workload {
 // share is a workload's part of one device.
 type share struct {
 	known, allocated bool // known: whether it is held
-	measured, used   bool // measured: whether it is used
+	measured, used   bool // measured: whether it is idle
+	idleSince        *time.Time
 	ofContainers     sum
 	ofProcesses      sum
 	power, energy    sum
 	idle             sum
 }
 
-func (s *share) container(c *view.Container) {
+func (s *share) container(c *view.Container, g *view.GPU) {
 	s.known = s.known || c.Allocated != nil
 	s.allocated = s.allocated || c.Allocated != nil && *c.Allocated
-	s.measured = s.measured || c.Memory != nil || c.Utilization != nil
+	s.measured = s.measured || c.Utilization != nil || g.Utilization.General != nil
+	if c.IdleSince != nil && (s.idleSince == nil || c.IdleSince.Before(*s.idleSince)) {
+		s.idleSince = c.IdleSince
+	}
 	s.used = s.used || positive(c.Memory) || positive(c.Utilization)
 	s.ofContainers.add(c.Memory)
 	s.power.add(c.Power)
@@ -105,6 +110,7 @@ type workload struct {
 	gpus                        []string
 	known, measured             bool
 	allocated, used, unused     int
+	idleSince                   *time.Time
 	memory, power, energy, idle sum
 	share                       share // of the present device
 }
@@ -127,11 +133,14 @@ func (w *workload) add(g *view.GPU) {
 	if s.allocated {
 		w.allocated++
 	}
-	if s.used {
-		w.used++
-	}
-	if s.allocated && s.measured && !s.used {
+	switch {
+	case s.idleSince != nil:
 		w.unused++
+		if w.idleSince == nil || s.idleSince.Before(*w.idleSince) {
+			w.idleSince = s.idleSince
+		}
+	case s.used:
+		w.used++
 	}
 	if v := s.ofContainers.value(); v != nil {
 		w.memory.add(v)
@@ -147,7 +156,7 @@ func (w *workload) workload() *view.Workload {
 	v := &view.Workload{
 		Cluster: optional(w.owner.Cluster), Node: optional(w.owner.Node), Namespace: optional(w.owner.Namespace), Kind: optional(w.owner.Kind),
 		Name: w.owner.Name, Pods: len(w.pods), Used: w.used, GPUs: w.gpus,
-		Memory: w.memory.value(), Power: w.power.value(), Energy: w.energy.value(), IdleTime: w.idle.value(),
+		Memory: w.memory.value(), Power: w.power.value(), Energy: w.energy.value(), IdleTime: w.idle.value(), IdleSince: w.idleSince,
 	}
 	if w.known {
 		v.Held = &w.allocated

@@ -5,6 +5,7 @@ package query
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ func TestWorkloads(t *testing.T) {
 	require.Len(t, got, 2)
 	assert.Equal(t, &view.Workload{
 		Cluster: new("prod"), Namespace: new("ml"), Kind: new("StatefulSet"), Name: "train", Pods: 1, Held: new(2), Used: 1, Idle: new(1),
-		Memory: new(60.0 * gib), Power: new(640.0), Energy: new(640.0 * 3600), IdleTime: new(0.0), GPUs: []string{"GPU-n1-0", "GPU-n1-1"},
+		Memory: new(60.0 * gib), Power: new(640.0), Energy: new(640.0 * 3600), IdleTime: new(0.0), IdleSince: new(viewtest.Now.Add(-2 * time.Hour)), GPUs: []string{"GPU-n1-0", "GPU-n1-1"},
 	}, got[0])
 	assert.Equal(t, &view.Workload{
 		Cluster: new("prod"), Namespace: new("ml"), Kind: new("Pod"), Name: "<script>alert(1)</script>", Pods: 1, Used: 1,
@@ -38,9 +39,9 @@ func TestWorkloadOnUnreadDevice(t *testing.T) {
 	nodes := viewtest.Snapshot().Nodes
 	for _, n := range nodes {
 		for _, g := range n.GPUs {
-			g.Processes = nil
+			g.Processes, g.Utilization = nil, view.Utilization{}
 			for _, c := range g.Containers {
-				c.Memory, c.Utilization = nil, nil
+				c.Memory, c.Utilization, c.IdleSince = nil, nil, nil
 			}
 		}
 	}

@@ -19,6 +19,7 @@ func nvidia(n *view.Node, index int, model string, total float64) *view.GPU {
 		Memory:       memory(total, 0),
 		Temperatures: []view.Temperature{{Sensor: "gpu", Celsius: new(40.0), Limits: map[string]float64{"high.critical": 90}}}, Margins: map[string]float64{},
 		Power: view.Power{Limit: new(700.0), MaxLimit: new(700.0)}, Clocks: map[string]float64{"graphics": 1.98e9, "memory": 2.6e9, "sm": 1.98e9},
+		ClockLimits:      map[string]float64{"graphics": 1.98e9, "memory": 2.6e9, "sm": 1.98e9},
 		PerformanceState: new(0), Fans: []view.Fan{}, Throttled: []string{}, ThrottleTimes: map[string]float64{},
 		PCIe: view.PCIe{Generation: new(5), MaxGeneration: new(5), Width: new(16), MaxWidth: new(16), Replays: new(0.0), Errors: map[string]float64{}, PortErrors: map[string]float64{}}, Interconnects: []view.Interconnect{},
 		Errors: map[string]float64{"corrected": 0, "uncorrected": 0}, XIDs: map[string]float64{}, RemappedRows: map[string]float64{},

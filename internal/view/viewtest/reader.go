@@ -66,7 +66,7 @@ func (r *Reader) History(id, metric string, since time.Time) (view.History, bool
 		return view.History{}, false
 	}
 	points := []view.HistoryPoint{
-		{Time: Now.Add(-60 * time.Second), Value: new(0.9)}, {Time: Now.Add(-30 * time.Second)}, {Time: Now, Value: new(0.97)},
+		{Time: Now.Add(-60 * time.Second), Value: new(0.9), Min: new(0.5), Max: new(0.97)}, {Time: Now.Add(-30 * time.Second)}, {Time: Now, Value: new(0.97), Min: new(0.97), Max: new(0.97)},
 	}
 	points = slices.DeleteFunc(points, func(p view.HistoryPoint) bool { return !p.Time.After(since) })
 	return view.History{ID: id, Metric: metric, Unit: "1", Points: points}, true
@@ -91,6 +91,16 @@ func (r *Reader) Events() []view.Event {
 	}, otherEvents()...)
 }
 
+// Ended returns one problem: the first GPU of lab/n1 was throttled for 12 minutes.
+func (r *Reader) Ended() []view.Finding {
+	return []view.Finding{{
+		Kind: "throttled", Severity: view.SeverityWarning, Cluster: new("lab"), Node: new("n9"), GPU: new("GPU-n9-0"), Index: new(0),
+		Begin: new(Now.Add(-time.Hour)), BeginKnown: true, End: new(Now.Add(-48 * time.Minute)), Age: new(720.0), Workloads: []string{"ml/train"},
+		What: "Clocks are throttled", Detail: "thermal_gpu", Consequence: "Work on the GPU is slower.", Remedy: "Check the cooling.",
+		Runbook: "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#gputhrottled",
+	}}
+}
+
 // Tiles returns a tile for each GPU, whatever has changed.
 func (r *Reader) Tiles(since uint64) view.Tiles {
 	s := r.Snapshot()
@@ -102,7 +112,7 @@ func (r *Reader) Tiles(since uint64) view.Tiles {
 		for _, g := range n.GPUs {
 			tiles.Tiles = append(tiles.Tiles, view.Tile{
 				ID: g.ID, Parent: g.Parent, Node: n.Name, Cluster: n.Cluster, Index: g.Index, Model: g.Model, Status: g.Status,
-				Stale: n.State == view.Stale, Throttled: g.Slowed(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
+				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
 			})
 		}
 	}

@@ -71,6 +71,7 @@ func prod1() *view.Node {
 	process(busy, train, 4242, "python3", 60*gib, 0.97)
 	load(idle, 0, 1*gib, 70)
 	hold(idle, train, 0, 0, 0)
+	idle.Containers[0].IdleSince = new(Now.Add(-2 * time.Hour))
 	load(foreign, 0.5, 20*gib, 300)
 	evil := view.User{
 		Namespace: new("ml"), Pod: new("<script>alert(1)</script>"), PodUID: new("uid-evil"), Container: new("main"), ContainerID: new("bad"),
@@ -135,7 +136,7 @@ func machine() *view.Node {
 	n := node(nil, "workstation")
 	n.State, n.LastSeen = view.Stale, Now.Add(-4*time.Minute)
 	g := nvidia(n, 0, "NVIDIA RTX 4090", 24*gib)
-	g.LastSeen = n.LastSeen
+	g.LastSeen, g.Stale = n.LastSeen, true
 	g.Fans = []view.Fan{{Sensor: "fan0", Speed: 0.4}}
 	load(g, 0.1, 2*gib, 60)
 	n.GPUs, n.GPUCount = []*view.GPU{g}, new(1)

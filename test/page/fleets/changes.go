@@ -38,7 +38,7 @@ func (c *changes) take(s *view.Snapshot) {
 		for _, g := range n.GPUs {
 			t := view.Tile{
 				ID: g.ID, Parent: g.Parent, Node: n.Name, Cluster: n.Cluster, Index: g.Index, Model: g.Model, Namespace: namespace(g), Status: g.Status,
-				Stale: n.State == view.Stale, Throttled: g.Slowed(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
+				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
 			}
 			old, ok := before[g.ID]
 			if ok && reflect.DeepEqual(old.Tile, t) {

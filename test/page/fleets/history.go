@@ -32,10 +32,10 @@ func past(g *view.GPU, metric string, now, since time.Time) (view.History, bool)
 		}
 		wave := 1 - 0.12*(1+math.Sin(age.Minutes()*1.7+float64(len(metric))))/2*math.Min(1, age.Minutes())
 		v := *value * wave
-		h.Points = append(h.Points, view.HistoryPoint{Time: pointTime, Value: &v})
+		h.Points = append(h.Points, view.HistoryPoint{Time: pointTime, Value: &v, Min: new(v * 0.9), Max: new(min(v*1.05, 1e12))})
 	}
 	if len(h.Points) > 20 {
-		h.Points[8].Value = nil // a read that failed
+		h.Points[8] = view.HistoryPoint{Time: h.Points[8].Time} // a read that failed
 	}
 	return h, true
 }

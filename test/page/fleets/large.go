@@ -62,6 +62,9 @@ func node(random *rand.Rand, cluster, name string, model int, now time.Time) *vi
 	for i := range perNode {
 		n.GPUs = append(n.GPUs, device(random, n, i, model, busy))
 	}
+	for _, g := range n.GPUs {
+		g.Stale = n.State == view.Stale
+	}
 	n.Memory = sum(n.GPUs)
 	return n
 }

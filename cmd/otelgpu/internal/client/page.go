@@ -20,6 +20,7 @@ const (
 	Summary   = "/api/v1/gpu/summary"
 	Workloads = "/api/v1/gpu/workloads"
 	Events    = "/api/v1/gpu/events"
+	Problems  = "/api/v1/gpu/problems"
 	Info      = "/api/v1/gpu/info"
 	stream    = "/api/v1/gpu/stream"
 )

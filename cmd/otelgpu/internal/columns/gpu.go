@@ -17,12 +17,8 @@ import (
 // GPU is a device as a row.
 type GPU = *view.GPU
 
-// silentAfter is the age of a GPU's values that is shown.
-const silentAfter = 2 * time.Minute
-
 // GPUs are the columns of GPUs, at the time of the answer that they are from.
 func GPUs(now time.Time) Set[GPU] {
-	silent := func(g GPU) bool { return !g.LastSeen.IsZero() && now.Sub(g.LastSeen) > silentAfter }
 	return Set[GPU]{
 		optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })),
 		text("NODE", "node", 60, func(g GPU) *string { return &g.Node }),
@@ -31,12 +27,16 @@ func GPUs(now time.Time) Set[GPU] {
 		{
 			Title: "STATE", Field: "status", Keep: 95,
 			Text: func(g GPU) string {
-				if silent(g) {
-					return gpuState(g) + ", " + display.Ago(now.Sub(g.LastSeen)) + " ago"
+				if g.Stale {
+					last := "stale, "
+					if g.Status == nil || *g.Status != "ok" {
+						last += "last " + gpuState(g) + ", "
+					}
+					return last + display.Ago(now.Sub(g.LastSeen)) + " ago"
 				}
 				return gpuState(g)
 			},
-			Level: func(g GPU) Level { return gpuLevel(g, silent(g)) },
+			Level: gpuLevel,
 		},
 		{
 			Title: "UTIL", Field: "utilization", Keep: 90, Number: true,
@@ -103,12 +103,12 @@ func gpuState(g GPU) string {
 	return text
 }
 
-func gpuLevel(g GPU, silent bool) Level {
+func gpuLevel(g GPU) Level {
 	switch {
+	case g.Stale:
+		return Faint
 	case g.Status != nil && *g.Status == "failed":
 		return Bad
-	case silent:
-		return Warn
 	case g.Status == nil:
 		return Faint
 	case *g.Status == "ok" && len(g.Faults) == 0:

@@ -18,6 +18,12 @@ type Summary = *view.Summary
 func Summaries(grouping string) Set[Summary] {
 	failed := count("FAILED", "failed", 85, func(s Summary) *int { return &s.Failed })
 	failed.Level = func(s Summary) Level { return some(s.Failed, Bad) }
+	throttled := count("THROTTLED", "throttled", 38, func(s Summary) *int { return &s.Throttled })
+	throttled.Level = func(s Summary) Level { return some(s.Throttled, Warn) }
+	degraded := count("DEGRADED", "degraded", 42, func(s Summary) *int { return &s.Degraded })
+	degraded.Level = func(s Summary) Level { return some(s.Degraded, Warn) }
+	predicted := count("PREDICTED", "predicted_failure", 41, func(s Summary) *int { return &s.PredictedFailure })
+	predicted.Level = func(s Summary) Level { return some(s.PredictedFailure, Warn) }
 	stale := count("STALE", "stale", 40, func(s Summary) *int { return &s.Stale })
 	stale.Level = func(s Summary) Level { return some(s.Stale, Warn) }
 	unreadable := count("UNREADABLE", "unreadable_nodes", 35, func(s Summary) *int { return &s.UnreadableNodes })
@@ -30,6 +36,9 @@ func Summaries(grouping string) Set[Summary] {
 		unreadable,
 		count("GPUS", "gpus", 90, func(s Summary) *int { return &s.GPUs }),
 		count("OK", "healthy", 50, func(s Summary) *int { return &s.Healthy }),
+		throttled,
+		degraded,
+		predicted,
 		failed,
 		count("UNKNOWN", "unknown", 10, func(s Summary) *int { return &s.Unknown }),
 		stale,

@@ -30,7 +30,16 @@ func Workloads() Set[Workload] {
 		count("HELD", "held", 90, func(w Workload) *int { return w.Held }),
 		count("USED", "used", 90, func(w Workload) *int { return &w.Used }),
 		idle,
-		amount("IDLE SINCE", "idle_seconds", 40, func(w Workload) *float64 { return w.IdleTime }, display.Seconds),
+		{
+			Title: "IDLE SINCE", Field: "idle_since", Keep: 50, Number: true,
+			Text: func(w Workload) string {
+				if w.IdleSince == nil {
+					return display.Absent
+				}
+				return display.Time(*w.IdleSince)
+			},
+		},
+		amount("IDLE GPU-HOURS", "idle_seconds", 40, func(w Workload) *float64 { return w.IdleTime }, display.Hours),
 		amount("MEMORY", "memory_bytes", 70, func(w Workload) *float64 { return w.Memory }, display.GiB),
 		amount("POWER", "power_watts", 50, func(w Workload) *float64 { return w.Power }, display.Watts),
 		amount("ENERGY", "energy_joules", 15, func(w Workload) *float64 { return w.Energy }, display.KWh),

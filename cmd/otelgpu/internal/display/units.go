@@ -84,6 +84,14 @@ func Seconds(v *float64) string {
 	return Ago(time.Duration(min(*v, 1e9) * float64(time.Second)))
 }
 
+// Hours are hours of a number of seconds.
+func Hours(v *float64) string {
+	if v == nil || !finite(*v) {
+		return Absent
+	}
+	return strconv.FormatFloat(*v/3600, 'f', 1, 64)
+}
+
 // Ago is a duration, by its largest unit.
 func Ago(d time.Duration) string {
 	switch {

@@ -159,12 +159,15 @@ func sums(s *view.Summary) string {
 	for _, part := range []struct {
 		n    int
 		name string
-	}{{s.Failed, "failed"}, {s.Unknown, "unknown"}, {s.Stale, "stale"}} {
+	}{{s.Throttled, "throttled"}, {s.Degraded, "degraded"}, {s.PredictedFailure, "about to fail"}, {s.Failed, "failed"}, {s.Unknown, "unknown"}, {s.Stale, "stale"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.name))
 		}
 	}
 	nodes := strconv.Itoa(s.Nodes)
+	if s.StaleNodes > 0 {
+		nodes = fmt.Sprintf("%d of %d", s.Nodes-s.StaleNodes, s.Nodes)
+	}
 	if s.UnreadableNodes > 0 {
 		nodes += fmt.Sprintf(" (%d unreadable)", s.UnreadableNodes)
 	}

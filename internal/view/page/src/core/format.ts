@@ -31,6 +31,9 @@ function scaled(v: number, base: number, units: string[]): string {
   return `${v.toFixed(digits)} ${units[i]}`;
 }
 
+/** hours writes a number of seconds as hours. */
+export const hours = (v: Value): string => (missing(v) ? DASH : `${v < 36000 ? (v / 3600).toFixed(1) : plain.format(v / 3600)}`);
+
 export function duration(seconds: Value): string {
   if (missing(seconds)) return DASH;
   const s = Math.max(0, Math.round(seconds));

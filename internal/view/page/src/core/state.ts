@@ -3,7 +3,7 @@
 
 // The state of a GPU as the page names and draws it. A state always has a word and a sign beside its colour.
 
-export type Kind = "ok" | "degraded" | "predicted" | "failed" | "unknown";
+export type Kind = "ok" | "degraded" | "predicted" | "failed" | "unknown" | "stale";
 
 export interface Look { kind: Kind; word: string }
 
@@ -14,8 +14,11 @@ const LOOKS: Record<string, Look> = {
   failed: { kind: "failed", word: "failed" },
 };
 
-/** look returns how a status is shown. A status that was not read is "unknown", and never "ok". */
-export const look = (status: string | null): Look => (status === null ? { kind: "unknown", word: "unknown" } : (LOOKS[status] ?? { kind: "unknown", word: status }));
+/** look returns how a status is shown. A status that was not read is "unknown", and one of a silent node is "stale": neither is "ok". */
+export function look({ status, stale }: { status: string | null; stale?: boolean }): Look {
+  const known = status === null ? { kind: "unknown" as const, word: "unknown" } : (LOOKS[status] ?? { kind: "unknown" as const, word: status });
+  return stale ? { kind: "stale", word: known.kind === "ok" ? "stale" : `stale, last ${known.word}` } : known;
+}
 
 /** byDesign reports whether a reason for throttling is how a GPU keeps its power limit, or its clocks equal to other GPUs'. */
 export const byDesign = (reason: string): boolean => ["sw_power_cap", "sync_boost", "power"].includes(reason);

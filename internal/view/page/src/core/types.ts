@@ -39,7 +39,8 @@ export interface Container {
   container_id: string | null;
   container_name: string | null; // ContainerName is the name of a guest, or of a container without an ID.
   energy_joules: number | null;
-  idle_seconds: number | null;
+  idle_seconds: number | null; // the counter: how long it held the GPU and did not use it
+  idle_since: string | null; // IdleSince is since when it holds the GPU and does not use it; null: it uses the GPU, or has not been idle for long enough.
   memory_bytes: number | null;
   memory_limit_bytes: number | null;
   namespace: string | null;
@@ -100,17 +101,25 @@ export interface Fan {
   speed_ratio: number;
 }
 
-/** Finding is something that is wrong now, and what to do about it. */
+/** Finding is something that is wrong now, or was, and what to do about it. */
 export interface Finding {
+  age_seconds: number | null; // since begin, until end
+  begin: string | null; // when it began, at the latest; null: not known
+  begin_known: boolean; // false: it was there already when this collector first saw the node or the GPU
   cluster: string | null;
+  consequence: string; // what it means for work on the GPUs
   detail: string; // why, in the data's words
+  end: string | null; // null: it goes on
   gpu: string | null; // hw.id; null: the node as a whole
   index: number | null;
   kind: string; // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
   node: string | null; // null: the cluster as a whole
   remedy: string; // what to do
+  runbook: string; // the address of the steps
   severity: string;
+  source: string | null; // hw.gpu.source.name of what is unreadable
   what: string;
+  workloads: string[]; // that hold the GPUs, else that use them
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
@@ -125,6 +134,7 @@ export interface FindingList {
 export interface GPU {
   allocated: number | null; // hw.gpu.allocated: 1: held by a container; null: not known
   bad_pages: BadPages;
+  clock_limits_hertz: Record<string, number>; // by hw.gpu.clock_domain; empty unless hw.gpu.speed.limit is enabled
   clocks_hertz: Record<string, number>; // by hw.gpu.clock_domain
   cluster: string | null;
   compute_capability: string | null;
@@ -158,6 +168,7 @@ export interface GPU {
   remapped_rows: Record<string, number>;
   retired_pages: Record<string, number>;
   serial_number: string | null;
+  stale: boolean; // its node is silent: everything below is as it was then
   status: string | null; // hw.state of hw.status that is 1: ok, degraded, failed, predicted_failure; null: nothing is known
   temperature_margins_celsius: Record<string, number>; // by hw.limit_type
   temperatures: Temperature[];
@@ -219,6 +230,7 @@ export interface GPUC {
 export interface GPUMetrics {
   allocated: number | null; // hw.gpu.allocated: 1: held by a container; null: not known
   bad_pages: BadPages;
+  clock_limits_hertz: Record<string, number>; // by hw.gpu.clock_domain; empty unless hw.gpu.speed.limit is enabled
   clocks_hertz: Record<string, number>; // by hw.gpu.clock_domain
   cluster: string | null;
   compute_capability: string | null;
@@ -254,6 +266,7 @@ export interface GPUMetrics {
   remapped_rows: Record<string, number>;
   retired_pages: Record<string, number>;
   serial_number: string | null;
+  stale: boolean; // its node is silent: everything below is as it was then
   status: string | null; // hw.state of hw.status that is 1: ok, degraded, failed, predicted_failure; null: nothing is known
   temperature_margins_celsius: Record<string, number>; // by hw.limit_type
   temperatures: Temperature[];
@@ -282,10 +295,12 @@ export interface History {
   unit: string;
 }
 
-/** HistoryPoint is one value. A null is a gap: nothing was read then. */
+/** HistoryPoint is what was read from its time until the time of the next point. A null is a gap: nothing was read then. */
 export interface HistoryPoint {
+  max: number | null; // rounded up to 8 bits unless it is the mean
+  min: number | null; // rounded down to 8 bits unless it is the mean
   time: string;
-  value: number | null;
+  value: number | null; // the mean
 }
 
 /** Info says whether GPUs can be read, and what cannot. */
@@ -540,10 +555,11 @@ export interface Source {
 export interface Summary {
   by: string | null; // cluster, node, namespace, workload, model; null: everything
   cluster: string | null;
-  failed: number;
-  gpus: number;
+  degraded: number; // hw.status
+  failed: number; // hw.status
+  gpus: number; // each is counted once in the following
   group: string | null; // the group's name; null: everything, or those without one
-  healthy: number;
+  healthy: number; // hw.status is ok, read recently, and not throttled
   kind: string | null; // of a workload
   memory: Memory; // sums
   memory_utilization: number | null; // used / total of the sums
@@ -552,10 +568,12 @@ export interface Summary {
   nodes: number;
   power_limit_watts: number | null; // sum
   power_watts: number | null; // sum
+  predicted_failure: number; // hw.status
   processes: number | null;
   stale: number; // of nodes that are silent
   stale_nodes: number; // that are silent
   temperature_celsius: number | null; // mean of the GPUs' hottest core sensor
+  throttled: number; // hw.status is ok, but heat, the hardware or the power brake slows it down
   unknown: number; // without hw.status
   unreadable_nodes: number; // that a source cannot read
   utilization: number | null; // mean of the GPUs that have it; a divided GPU counts with the mean of its partitions that have it
@@ -599,6 +617,7 @@ export interface TemperatureB {
 export interface Tile {
   cluster?: string | null;
   id: string;
+  idle?: boolean; // a container holds it and does not use it
   index: number | null;
   memory: number | null; // used / total, rounded to hundredths
   model: string | null;
@@ -643,8 +662,9 @@ export interface Workload {
   energy_joules: number | null;
   gpus: string[]; // hw.id
   held: number | null; // devices allocated to it; null: not known
-  idle: number | null; // held and not used now
-  idle_seconds: number | null;
+  idle: number | null; // devices that it holds and has not used for a time; null: not known
+  idle_seconds: number | null; // the counter: the sum over its devices, since they were allocated
+  idle_since: string | null; // when the first of them became idle
   kind: string | null;
   memory_bytes: number | null;
   name: string;
@@ -652,7 +672,7 @@ export interface Workload {
   node: string | null; // of a workload other than a pod
   pods: number;
   power_watts: number | null;
-  used: number; // devices on which it has processes or load
+  used: number; // devices on which it has processes, memory or load, and is not idle
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
@@ -688,6 +708,7 @@ export interface Columns {
     | "driver_version"
     | "partition_profile"
     | "last_seen"
+    | "stale"
     | "status"
     | "faults"
     | "throttled"
@@ -734,8 +755,15 @@ export interface Columns {
     | "gpu"
     | "index"
     | "what"
+    | "begin"
+    | "begin_known"
+    | "end"
+    | "age_seconds"
+    | "workloads"
     | "detail"
-    | "remedy";
+    | "consequence"
+    | "remedy"
+    | "runbook";
   processes:
     | "cluster"
     | "node"
@@ -781,6 +809,9 @@ export interface Columns {
     | "stale_nodes"
     | "gpus"
     | "healthy"
+    | "throttled"
+    | "degraded"
+    | "predicted_failure"
     | "failed"
     | "unknown"
     | "stale"
@@ -806,6 +837,7 @@ export interface Columns {
     | "memory_bytes"
     | "power_watts"
     | "energy_joules"
+    | "idle_since"
     | "idle_seconds"
     | "gpus";
 }

@@ -57,10 +57,10 @@ export function Grid({ groups, by, metric, large }: Props) {
 
 function TileLink({ cell, metric, tabbable, large }: { cell: Cell; metric: Use; tabbable: boolean; large: boolean }) {
   const t = cell.tile;
-  const { kind, word } = look(t.status);
+  const { kind, word } = look(t);
   const share = use(cell, metric);
   const said = describe(cell);
-  const cls = ["tile", `tile-${kind}`, `use-${level(share) ?? "none"}`, t.stale ? "tile-stale" : ""].join(" ");
+  const cls = ["tile", `tile-${kind}`, `use-${level(share) ?? "none"}`].join(" ");
   return (
     <a class={cls} href={gpuLink(t.id)} tabIndex={tabbable ? 0 : -1} data-id={t.id} title={said}>
       <span class="hidden">{said}</span>
@@ -68,7 +68,6 @@ function TileLink({ cell, metric, tabbable, large }: { cell: Cell; metric: Use; 
         <span class="tile-index">{t.index ?? ""}</span>
         {kind !== "ok" && <Icon name={kind} />}
         {shown(cell, "throttled") && <Icon name="throttled" />}
-        {t.stale && <Icon name="stale" />}
       </span>
       <span class="tile-use" aria-hidden="true">{kind === "failed" ? (large ? word : "") : shortUse(share)}{kind !== "failed" && share !== null && large ? " %" : ""}</span>
       {cell.parts.length > 0 ? <Parts parts={cell.parts} metric={metric} /> : <span class="tile-bar"><span style={{ width: `${(share ?? 0) * 100}%` }} /></span>}

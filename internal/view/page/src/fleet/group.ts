@@ -56,12 +56,12 @@ export function shown(cell: Cell, show: Show): boolean {
   const t = cell.tile;
   switch (show) {
     case "all": return true;
-    case "failed": return t.status === "failed";
-    case "degraded": return t.status === "degraded" || t.status === "predicted_failure";
-    case "throttled": return t.throttled === true || cell.parts.some((p) => p.throttled === true);
+    case "failed": return look(t).kind === "failed";
+    case "degraded": return look(t).kind === "degraded" || look(t).kind === "predicted";
+    case "throttled": return look(t).kind === "ok" && (t.throttled === true || cell.parts.some((p) => p.throttled === true));
     case "stale": return t.stale === true;
-    case "unknown": return look(t.status).kind === "unknown";
-    case "idle": return t.status !== "failed" && use(cell, "utilization") === 0;
+    case "unknown": return look(t).kind === "unknown";
+    case "idle": return !t.stale && (t.idle === true || cell.parts.some((p) => p.idle === true));
   }
 }
 
@@ -89,7 +89,7 @@ export function groups(all: Cell[], by: By): Group[] {
     let g = found.get(name);
     if (!g) found.set(name, (g = { key: name, name, cells: [], failed: 0, utilization: null }));
     g.cells.push(cell);
-    if (t.status === "failed") g.failed++;
+    if (shown(cell, "failed")) g.failed++;
   }
   for (const g of found.values()) g.utilization = mean(g.cells.map((c) => use(c, "utilization")));
   return [...found.values()].sort((a, b) => order(a.name, b.name));
@@ -101,13 +101,12 @@ export function describe(cell: Cell): string {
   const said = [
     `${place(t.cluster, t.node)} GPU ${t.index ?? t.id}`,
     t.model ?? "unknown model",
-    look(t.status).word,
+    look(t).word,
     `utilization ${spoken(use(cell, "utilization"))}`,
     `memory ${spoken(use(cell, "memory"))}`,
   ];
   if (cell.parts.length > 0) said.push(`${cell.parts.length} partitions`);
   if (shown(cell, "throttled")) said.push("throttled");
-  if (t.stale) said.push("stale");
   if (t.namespace) said.push(`namespace ${t.namespace}`);
   return said.join(", ");
 }

@@ -18,9 +18,8 @@ const COLUMNS: Column<Cell>[] = [
   { title: "Model", cell: (c) => text(c.tile.model) },
   { title: "State", cell: (c) => (
     <span class="badges">
-      <Status status={c.tile.status} />
+      <Status of={c.tile} />
       {shown(c, "throttled") && <Badge kind="throttled" word="throttled" />}
-      {c.tile.stale && <Badge kind="stale" word="stale" />}
     </span>
   ) },
   { title: "Utilization", number: true, cell: (c) => <Meter share={use(c, "utilization")} label="utilization" /> },

@@ -71,14 +71,16 @@ function shorten(pen: CanvasRenderingContext2D, text: string, width: number): st
 
 /** tile paints one GPU: its use as a level from the bottom, what is wrong with it as a sign instead. */
 function tile(pen: CanvasRenderingContext2D, cell: Cell, x: number, y: number, metric: Use, colour: Palette, marked: boolean): void {
-  const { kind } = look(cell.tile.status);
+  const { kind } = look(cell.tile);
   const share = use(cell, metric);
   const step = level(share);
-  pen.globalAlpha = cell.tile.stale ? 0.45 : 1;
   const wrong = kind === "failed" || kind === "degraded" || kind === "predicted";
   pen.fillStyle = colour(!wrong ? "use-0" : kind === "failed" ? "failed" : "warning-soft");
   pen.fillRect(x, y, TILE, TILE);
-  if (!wrong && step !== null && step > 0) {
+  if (kind === "stale") {
+    pen.fillStyle = colour("line");
+    pen.fillRect(x, y, TILE, TILE);
+  } else if (!wrong && step !== null && step > 0) {
     const h = Math.max(2, Math.round((share ?? 0) * TILE));
     pen.fillStyle = colour(`use-${step}`);
     pen.fillRect(x, y + TILE - h, TILE, h);
@@ -97,7 +99,6 @@ function tile(pen: CanvasRenderingContext2D, cell: Cell, x: number, y: number, m
     pen.fillRect(x + 2, y + 1, TILE - 4, TILE - 2);
     sign(pen, "throttled", x, y, colour("text"));
   }
-  pen.globalAlpha = 1;
   if (cell.tile.stale) {
     pen.setLineDash([1, 2]);
     outline(pen, x, y, colour("quiet"));

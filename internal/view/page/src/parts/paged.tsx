@@ -23,10 +23,11 @@ interface Props<T, R extends keyof Columns> {
   columns: Column<T, R>[];
   id: (row: T, i: number) => string;
   empty: string;
+  keep?: (row: T) => boolean; // false: this browser hides the row
 }
 
 /** Paged is a list of the API, a page of 50 at a time. */
-export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty }: Props<T, R>) {
+export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
@@ -36,7 +37,7 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
     <Answer of={answer}>
       {(list) => (
         <>
-          <Table caption={caption} columns={columns} rows={list.items} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
+          <Table caption={caption} columns={columns} rows={list.items.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
           {list.total > PAGE && (
             <Pager
               text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + list.items.length)} of ${count(list.total)}`}

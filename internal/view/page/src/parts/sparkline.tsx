@@ -13,20 +13,20 @@ interface Props {
   label: string;
 }
 
-/** Sparkline draws a history. A null is a gap in the line. */
+/** Sparkline draws a history from zero: the means as a line, minimum and maximum as a band. A null is a gap. */
 export function Sparkline({ points, limit = null, top = null, label }: Props) {
-  const values = points.map((p) => p.value).filter((v): v is number => v !== null);
-  if (values.length < 2) return <p class="spark-none">No history yet</p>;
-  const max = Math.max(...values, limit ?? 0, top ?? 0) || 1;
+  const read = points.filter((p) => p.value !== null);
+  if (read.length < 2) return <p class="spark-none">No history yet</p>;
+  const max = Math.max(...read.map((p) => p.max ?? p.value!), limit ?? 0, top ?? 0) || 1;
   const first = Date.parse(points[0]!.time);
   const span = Date.parse(points[points.length - 1]!.time) - first || 1;
-  const y = (v: number) => H - 1 - (v / max) * (H - 2);
-  let d = "";
-  let area = "";
-  let last = ""; // where the present piece of the line ends, empty in a gap
+  const y = (v: number) => (H - 1 - (Math.max(0, v) / max) * (H - 2)).toFixed(1);
+  let line = "";
+  let band = "";
+  let bottom = ""; // of the present piece of the band, backwards
   const close = () => {
-    if (last !== "") area += `L${last} ${H}Z`;
-    last = "";
+    if (bottom !== "") band += `${bottom}Z`;
+    bottom = "";
   };
   for (const p of points) {
     if (p.value === null) {
@@ -34,17 +34,17 @@ export function Sparkline({ points, limit = null, top = null, label }: Props) {
       continue;
     }
     const x = (((Date.parse(p.time) - first) / span) * W).toFixed(1);
-    const at = `${x} ${y(p.value).toFixed(1)}`;
-    d += `${last === "" ? "M" : "L"}${at}`;
-    area += last === "" ? `M${x} ${H}L${at}` : `L${at}`;
-    last = x;
+    const step = bottom === "" ? "M" : "L";
+    line += `${step}${x} ${y(p.value)}`;
+    band += `${step}${x} ${y(p.max ?? p.value)}`;
+    bottom = `L${x} ${y(p.min ?? p.value)}${bottom}`;
   }
   close();
   return (
     <svg class="spark" viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={label}>
-      <path class="spark-area" d={area} />
+      <path class="spark-band" d={band} vector-effect="non-scaling-stroke" />
       {limit !== null && <line class="spark-limit" x1="0" x2={W} y1={y(limit)} y2={y(limit)} vector-effect="non-scaling-stroke" />}
-      <path class="spark-line" d={d} fill="none" vector-effect="non-scaling-stroke" />
+      <path class="spark-line" d={line} fill="none" vector-effect="non-scaling-stroke" />
     </svg>
   );
 }

@@ -5,8 +5,8 @@ import { look } from "../core/state";
 import { Icon } from "./icon";
 
 /** Status is a GPU's state: a sign and a word. */
-export function Status({ status }: { status: string | null }) {
-  const l = look(status);
+export function Status({ of }: { of: { status: string | null; stale?: boolean } }) {
+  const l = look(of);
   return <Badge kind={l.kind} word={l.word} />;
 }
 

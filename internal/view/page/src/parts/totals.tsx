@@ -4,6 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { useConnection } from "../core/live";
 import { bytes, clock, count, DASH, watts } from "../core/format";
+import { useHidden, useReturns } from "../core/hidden";
 import { useResource } from "../core/resource";
 import { link } from "../core/route";
 import type { FindingList, Summary, SummaryList } from "../core/types";
@@ -13,14 +14,16 @@ import { Meter } from "./meter";
 /** Totals is the state of everything in one line, and whether it is recent. */
 export function Totals() {
   const summary = useResource<SummaryList>("summary");
-  const findings = useResource<FindingList>("problems?limit=1");
+  const findings = useResource<FindingList>("problems?severity=warning&limit=1");
   const s = summary.data?.items[0];
-  const problems = findings.data?.total;
+  useReturns();
+  const hidden = useHidden();
+  const problems = findings.data && findings.data.total - hidden;
   return (
     <>
       <dl class="totals">
-        <Total name="GPUs" value={count(s?.gpus)} more={s ? `on ${count(s.nodes)} ${s.nodes === 1 ? "node" : "nodes"}` : ""} href={link("fleet")} />
-        <Total name="Healthy" value={count(s?.healthy)} more={s && s.unknown > 0 ? `${count(s.unknown)} unknown` : ""} icon={s && s.healthy > 0 ? "ok" : undefined} />
+        <Total name="GPUs" value={count(s?.gpus)} more={s ? nodesOf(s) : ""} href={link("fleet")} />
+        <Total name="Healthy" value={count(s?.healthy)} more={s ? unhealthy(s) : ""} icon={s && s.healthy > 0 ? "ok" : undefined} />
         <Total name="Failed" value={count(s?.failed)} icon={s && s.failed > 0 ? "failed" : undefined} alarm={!!s && s.failed > 0} href={link("fleet", { show: "failed" })} />
         <Total name="Utilization" value={s ? <Meter share={s.utilization} label="mean utilization" /> : DASH} />
         <Total name="Memory" value={s ? <Meter share={s.memory.utilization} label="memory used" /> : DASH}
@@ -32,6 +35,16 @@ export function Totals() {
     </>
   );
 }
+
+const nodesOf = (s: Summary): string => {
+  const nodes = `${count(s.nodes)} ${s.nodes === 1 ? "node" : "nodes"}`;
+  return s.stale_nodes > 0 ? `on ${count(s.nodes - s.stale_nodes)} of ${nodes}` : `on ${nodes}`;
+};
+
+/** unhealthy counts the GPUs that are neither healthy nor failed. */
+export const unhealthy = (s: Summary): string =>
+  ([[s.throttled, "throttled"], [s.degraded, "degraded"], [s.predicted_failure, "failure predicted"], [s.stale, "stale"], [s.unknown, "unknown"]] as [number, string][])
+    .filter(([n]) => n > 0).map(([n, word]) => `${count(n)} ${word}`).join(", ");
 
 interface TotalProps { name: string; value: ComponentChildren; more?: string; icon?: string; alarm?: boolean; href?: string }
 

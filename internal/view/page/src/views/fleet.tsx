@@ -3,6 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import { count } from "../core/format";
+import { isHidden, useHidden } from "../core/hidden";
 import { link, replaceParams } from "../core/route";
 import { BY, type By, cells, groups, matches, SHOW, type Show, shown, USE, type Use } from "../fleet/group";
 import { Grid } from "../fleet/grid";
@@ -21,7 +22,8 @@ const choice = <T extends string>(all: readonly T[], value: string | null, other
 /** FleetView shows every GPU as a tile. */
 export function FleetView({ params }: { params: URLSearchParams }) {
   const known = useTiles();
-  const all = useMemo(() => cells(known.tiles.values()), [known.tiles]);
+  const hidden = useHidden();
+  const all = useMemo(() => cells([...known.tiles.values()].filter((t) => !t.stale || !isHidden(t.cluster, t.node))), [known.tiles, hidden]);
   const by = choice<By>(BY, params.get("by"), all.length > MOST_ELEMENTS ? "cluster" : "node");
   const show = choice<Show>(SHOW, params.get("show"), "all");
   const metric = choice<Use>(USE, params.get("use"), "utilization");

@@ -31,7 +31,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
         <p class="crumbs"><a href={link("nodes")}>Nodes</a> / <a href={nodeLink(g.cluster, g.node)}>{place(g.cluster, g.node)}</a> / </p>
         <h1>{g.parent ? `Partition ${g.partition_profile ?? ""} ${g.index ?? ""}` : `GPU ${g.index ?? g.id}`}</h1>
         <span class="badges">
-          <Status status={g.status} />
+          <Status of={g} />
           {g.throttled.length > 0 && <Badge kind="throttled" word="throttled" />}
           {g.allocated !== null && <Badge kind="info" word={g.allocated > 0 ? "allocated" : "not allocated"} />}
         </span>
@@ -141,7 +141,7 @@ function Partitions({ parts }: { parts: GPU[] }) {
       <h2>Partitions</h2>
       <Table caption="Partitions" rows={parts} id={(p) => p.id} empty="None." columns={[
         { title: "Partition", cell: (p) => <a href={gpuLink(p.id)}>{p.partition_profile ?? "partition"} {p.index ?? ""}</a> },
-        { title: "State", cell: (p) => <Status status={p.status} /> },
+        { title: "State", cell: (p) => <Status of={p} /> },
         { title: "Utilization", number: true, cell: (p) => <Meter share={p.utilization.general} label="utilization" /> },
         { title: "Memory", number: true, cell: (p) => memoryText(p) },
         { title: "Processes", number: true, cell: (p) => count(p.processes.length) },

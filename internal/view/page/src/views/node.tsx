@@ -27,7 +27,7 @@ const COLUMNS: Column<GPU>[] = [
   { title: "Model", cell: (g) => text(g.model) },
   { title: "State", cell: (g) => (
     <span class="badges">
-      <Status status={g.status} />
+      <Status of={g} />
       {g.throttled.length > 0 && <Badge kind="throttled" word={g.throttled.map(words).join(", ")} />}
       {g.faults.length > 0 && <span class="quiet">{g.faults.map(words).join(", ")}</span>}
     </span>

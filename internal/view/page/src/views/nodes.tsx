@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { count, percent, place, text, watts } from "../core/format";
+import { isHidden, useHidden } from "../core/hidden";
 import { nodeLink } from "../core/route";
 import type { Summary } from "../core/types";
 import { Filters } from "../parts/filters";
@@ -23,17 +24,21 @@ const COLUMNS: Column<Summary, "summary">[] = [
 ];
 
 function NodeState({ s }: { s: Summary }) {
+  const states: [number, string, string][] = [
+    [s.unreadable_nodes, "degraded", "cannot be read"], [s.stale_nodes, "stale", "stale"], [s.failed, "failed", "GPU failed"],
+    [s.predicted_failure, "predicted", "failure predicted"], [s.degraded, "degraded", "GPU degraded"], [s.throttled, "throttled", "throttled"],
+  ];
+  const wrong = states.filter(([n]) => n > 0);
   return (
     <span class="badges">
-      {s.unreadable_nodes > 0 && <Badge kind="degraded" word="cannot be read" />}
-      {s.stale_nodes > 0 && <Badge kind="stale" word="stale" />}
-      {s.failed > 0 && <Badge kind="failed" word="GPU failed" />}
-      {s.unreadable_nodes === 0 && s.stale_nodes === 0 && s.failed === 0 && (s.gpus === 0 ? <Badge kind="info" word="no GPU" /> : <Badge kind="ok" word="ok" />)}
+      {wrong.map(([, kind, word]) => <Badge key={word} kind={kind} word={word} />)}
+      {wrong.length === 0 && (s.gpus === 0 ? <Badge kind="info" word="no GPU" /> : s.healthy === s.gpus ? <Badge kind="ok" word="ok" /> : <Badge kind="unknown" word="unknown" />)}
     </span>
   );
 }
 
 export function NodesView({ params }: { params: URLSearchParams }) {
+  useHidden();
   return (
     <>
       <h1>Nodes</h1>
@@ -46,6 +51,7 @@ export function NodesView({ params }: { params: URLSearchParams }) {
         columns={COLUMNS}
         id={(s) => place(s.cluster, s.group)}
         empty="No node is known."
+        keep={(s) => s.stale_nodes === 0 || !isHidden(s.cluster, s.group)}
       />
     </>
   );

@@ -1,7 +1,8 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { place } from "../core/format";
+import { clock, count, duration, place, text } from "../core/format";
+import { hide, isHidden, showAll, useHidden } from "../core/hidden";
 import { gpuLink, nodeLink } from "../core/route";
 import type { Finding } from "../core/types";
 import { Filters } from "../parts/filters";
@@ -12,9 +13,22 @@ import type { Column } from "../parts/table";
 const COLUMNS: Column<Finding, "problems">[] = [
   { title: "What", cell: (f) => <Badge kind={f.severity} word={f.what} /> },
   { title: "Where", key: "node", cell: (f) => <Where f={f} /> },
-  { title: "Why", cell: (f) => f.detail },
-  { title: "What to do", cell: (f) => f.remedy },
+  { title: "Since", key: "begin", cell: (f) => <Since f={f} /> },
+  { title: "Held by", cell: (f) => text(f.workloads.join(", ")) },
+  { title: "Why", cell: (f) => `${f.detail} ${f.consequence}` },
+  { title: "What to do", cell: (f) => <>{f.remedy} <a href={f.runbook}>Runbook</a>{f.kind === "stale" && <> <Hide f={f} /></>}</> },
 ];
+
+const ENDED: Column<Finding, "problems">[] = [
+  ...COLUMNS.slice(0, 3),
+  { title: "End", key: "end", cell: (f) => clock(f.end) },
+  ...COLUMNS.slice(3, 5),
+];
+
+function Since({ f }: { f: Finding }) {
+  if (!f.begin || !f.begin_known) return <>{f.begin && "before "}{clock(f.begin)}</>;
+  return <>{clock(f.begin)}<br /><span class="quiet">{duration(f.age_seconds)}</span></>;
+}
 
 function Where({ f }: { f: Finding }) {
   if (!f.node) return <>cluster {f.cluster}</>;
@@ -26,11 +40,20 @@ function Where({ f }: { f: Finding }) {
   );
 }
 
+/** Hide takes a silent node off the page of this browser. */
+function Hide({ f }: { f: Finding }) {
+  if (!f.node || !f.begin) return null;
+  const { cluster, node, begin } = f;
+  return <button type="button" class="hide" onClick={() => hide(cluster, node, begin)}>Hide this node</button>;
+}
+
 /** ProblemsView shows what is wrong and what to do, the worst first. */
 export function ProblemsView({ params }: { params: URLSearchParams }) {
+  const hidden = useHidden();
   return (
     <>
       <h1>Problems</h1>
+      {hidden > 0 && <p class="quiet hidden-nodes">{count(hidden)} silent {hidden === 1 ? "node is" : "nodes are"} hidden in this browser. <button type="button" onClick={showAll}>Show</button></p>}
       <Filters names={[["cluster", "Cluster"], ["node", "Node"]]} params={params} />
       <Paged
         route="problems"
@@ -38,8 +61,19 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
         sort={params.get("sort") ?? ""}
         caption="Problems"
         columns={COLUMNS}
-        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.what].join(" ")}
+        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source].join(" ")}
         empty="No problem is known."
+        keep={(f: Finding) => f.kind !== "stale" || !isHidden(f.cluster, f.node)}
+      />
+      <h2>Ended</h2>
+      <Paged
+        route="problems"
+        filter={{ state: "ended", cluster: params.get("cluster"), node: params.get("node") }}
+        sort="-end"
+        caption="Ended problems"
+        columns={ENDED}
+        id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source, f.end].join(" ")}
+        empty="No problem has ended since the collector started."
       />
     </>
   );

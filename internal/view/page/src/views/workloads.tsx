@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { bytes, count, duration, joules, place, text, watts } from "../core/format";
+import { bytes, clock, count, hours, joules, place, text, watts } from "../core/format";
 import { link } from "../core/route";
 import type { Workload } from "../core/types";
 import { Filters } from "../parts/filters";
@@ -17,7 +17,8 @@ const COLUMNS: Column<Workload, "workloads">[] = [
   { title: "Held", key: "held", number: true, cell: (w) => count(w.held) },
   { title: "Used", key: "used", number: true, cell: (w) => count(w.used) },
   { title: "Idle", key: "idle", number: true, cell: (w) => w.idle ? <Badge kind="degraded" word={`${count(w.idle)} idle`} /> : count(w.idle) },
-  { title: "Idle time", key: "idle_seconds", number: true, cell: (w) => duration(w.idle_seconds) },
+  { title: "Idle since", key: "idle_since", cell: (w) => clock(w.idle_since) },
+  { title: "Idle GPU-hours", key: "idle_seconds", number: true, cell: (w) => hours(w.idle_seconds) },
   { title: "Memory", key: "memory_bytes", number: true, cell: (w) => bytes(w.memory_bytes) },
   { title: "Power", key: "power_watts", number: true, cell: (w) => watts(w.power_watts) },
   { title: "Energy", key: "energy_joules", number: true, cell: (w) => joules(w.energy_joules) },
@@ -29,12 +30,12 @@ export function WorkloadsView({ params }: { params: URLSearchParams }) {
   return (
     <>
       <h1>Workloads</h1>
-      <p class="quiet">Held: allocated to the workload. Used: it has processes or load there. Idle: held, but not used now.</p>
+      <p class="quiet">Held: allocated to the workload. Used: it has processes, memory or load there, and is not idle. Idle: held, but not used for some minutes. Idle GPU-hours: how long all its GPUs were held without use, in sum.</p>
       <Filters names={names} params={params} />
       <Paged
         route="workloads"
         filter={Object.fromEntries(names.map(([key]) => [key, params.get(key)]))}
-        sort={params.get("sort") ?? "-idle"}
+        sort={params.get("sort") ?? "idle_since"}
         caption="Workloads"
         columns={COLUMNS}
         id={(w) => [w.cluster, w.node, w.namespace, w.kind, w.name].join("/")}
