@@ -130,20 +130,20 @@ func TestKeysAreDocumented(t *testing.T) {
 
 // Each example is accepted, and each setting is in one, except those that have no effect or are deprecated.
 func TestExamplesAreAccepted(t *testing.T) {
-	given := map[string]bool{}
+	names := map[string]bool{}
 	pages := reference.Read(t, "..")
 	for _, example := range pages.Examples {
 		for _, settings := range example.Components("exporters", "gpu_view") {
 			_, err := load(t, settings)
 			require.NoError(t, err, example.Text)
-			reference.Given("", settings, given)
+			reference.Given("", settings, names)
 		}
 	}
 	for _, row := range pages.Documented(map[string]string{"exporters::gpu_view": ""}) {
 		if !slices.Contains([]string{
 			"max_request_body_size", "compression_algorithms", "include_metadata", "dialer", "middlewares", "idle_timeout", "keep_alives_enabled",
 		}, row.Key) {
-			assert.True(t, given[row.Key], "%s: no example has this key", row.Key)
+			assert.True(t, names[row.Key], "%s: no example has this key", row.Key)
 		}
 	}
 }
@@ -155,8 +155,8 @@ func TestLimitsAreDocumented(t *testing.T) {
 	pages := reference.Read(t, "..")
 	count := 0
 	for _, row := range pages.Tables["Key below `exporters::gpu_view`"] {
-		found := limits.FindStringSubmatch(row[3])
-		if found == nil {
+		match := limits.FindStringSubmatch(row[3])
+		if match == nil {
 			continue
 		}
 		count++
@@ -172,7 +172,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 			return strconv.Itoa(n+more) + unit
 		}
 		for value, accepted := range map[any]bool{
-			setting(found[1], 0): true, setting(found[1], -1): false, setting(found[2], 0): true, setting(found[2], 1): false,
+			setting(match[1], 0): true, setting(match[1], -1): false, setting(match[2], 0): true, setting(match[2], 1): false,
 		} {
 			_, err := load(t, map[string]any{key: value})
 			assert.Equal(t, accepted, err == nil, "%s: %v: %v", key, value, err)

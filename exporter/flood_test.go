@@ -110,24 +110,24 @@ func TestSlowReaders(t *testing.T) {
 func TestMoreConnectionsWait(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConnections = 2
-	asked := make(chan string, 10)
-	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
-	held := dial(t, s.listener.Addr().String(), 2, "GET /held HTTP/1.1\r\n")
+	requests := make(chan string, 10)
+	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r.URL.Path }))
+	open := dial(t, s.listener.Addr().String(), 2, "GET /held HTTP/1.1\r\n")
 	waiting := dial(t, s.listener.Addr().String(), 1, "GET /waiting HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[0]
-	responses := bufio.NewReader(held[1])
-	_, err := fmt.Fprint(held[1], "Host: localhost\r\n\r\n")
+	responses := bufio.NewReader(open[1])
+	_, err := fmt.Fprint(open[1], "Host: localhost\r\n\r\n")
 	require.NoError(t, err)
 	for range 5 { // requests that come later, on a connection that came earlier
-		require.Equal(t, "/held", <-asked)
+		require.Equal(t, "/held", <-requests)
 		response, err := http.ReadResponse(responses, nil)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
-		_, err = fmt.Fprint(held[1], "GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		_, err = fmt.Fprint(open[1], "GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
 	}
-	require.Equal(t, "/held", <-asked)
-	require.NoError(t, held[0].Close())
-	require.Equal(t, "/waiting", <-asked)
+	require.Equal(t, "/held", <-requests)
+	require.NoError(t, open[0].Close())
+	require.Equal(t, "/waiting", <-requests)
 	require.NoError(t, waiting.SetReadDeadline(time.Now().Add(patience)))
 	text, err := io.ReadAll(waiting)
 	require.NoError(t, err)
@@ -177,15 +177,15 @@ func TestHalfRequestsOfOneAddress(t *testing.T) {
 	cfg.MaxConnections, cfg.MaxConnectionsPerAddress = limit+1, limit
 	s := startServer(t, cfg, componenttest.NewNopHost(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	address := s.listener.Addr().String()
-	held := make([]net.Conn, 0, connections)
+	open := make([]net.Conn, 0, connections)
 	for range connections {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
 		_, _ = fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: ") // the server may have closed it
-		held = append(held, conn)
+		open = append(open, conn)
 	}
-	for _, conn := range held[limit:] {
+	for _, conn := range open[limit:] {
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		_, err := conn.Read(make([]byte, 1))
 		require.Error(t, err)
@@ -200,6 +200,6 @@ func TestHalfRequestsOfOneAddress(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	require.NoError(t, held[0].Close())
+	require.NoError(t, open[0].Close())
 	answers(t, newClient(), s.url())
 }

@@ -201,15 +201,15 @@ func TestUnixSocket(t *testing.T) {
 // The socket of a collector that was killed is replaced. A socket on which a program listens is an error, and it stays.
 func TestLeftUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "view.sock")
-	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	require.NoError(t, err)
-	left.SetUnlinkOnClose(false)
+	stale.SetUnlinkOnClose(false)
 	cfg := testConfig()
 	cfg.Server.NetAddr.Transport, cfg.Server.NetAddr.Endpoint = confignet.TransportTypeUnix, path
 	_, err = listen(t.Context(), cfg, componenttest.NewNopHost(), componenttest.NewNopTelemetrySettings(), http.NotFoundHandler())
 	require.ErrorContains(t, err, "stop the program that listens there")
 	require.FileExists(t, path)
-	require.NoError(t, left.Close())
+	require.NoError(t, stale.Close())
 	startServer(t, cfg, componenttest.NewNopHost(), http.NotFoundHandler())
 	conn, err := net.Dial("unix", path)
 	require.NoError(t, err)

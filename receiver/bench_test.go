@@ -80,9 +80,9 @@ func BenchmarkScrape8x64Library(b *testing.B) {
 	b.ResetTimer()
 	out, err := exec.CommandContext(b.Context(), lib.Sweep, lib.Full, strconv.Itoa(b.N)).CombinedOutput()
 	require.NoError(b, err, "%s", out)
-	found := sweepCPU.FindSubmatch(out)
-	require.NotNil(b, found, "%s", out)
-	us, err := strconv.ParseFloat(string(found[1]), 64)
+	match := sweepCPU.FindSubmatch(out)
+	require.NotNil(b, match, "%s", out)
+	us, err := strconv.ParseFloat(string(match[1]), 64)
 	require.NoError(b, err)
 	b.ReportMetric(us*1000, "cpu-ns/op")
 }

@@ -73,7 +73,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("accepted: %+v", cfg.ControllerConfig)
 		}
 		for _, key := range cfg.scraperKeys() {
-			if _, known := scraperKinds[key]; !known || cfg.scraperConfig(key) == nil {
+			if _, ok := scraperKinds[key]; !ok || cfg.scraperConfig(key) == nil {
 				t.Fatalf("accepted: a scraper %q", key)
 			}
 		}

@@ -34,8 +34,8 @@ func TestEachMetricAloneContainers(t *testing.T) {
 	for i := range 4 {
 		fmt.Fprintf(&scenario, "[gpu %d]\nuuid = "+id+"\n", i, i)
 	}
-	for i, on := range []string{"gpu = 0", "gpu = 1", "gpu = 1", "gpu = 2\nmig = 0"} {
-		fmt.Fprintf(&scenario, "[process p%d]\n%s\npid = %d\nmemory = %dGi\nsm = %d\n", i, on, 5001+i, i+1, 10*(i+1))
+	for i, simulation := range []string{"gpu = 0", "gpu = 1", "gpu = 1", "gpu = 2\nmig = 0"} {
+		fmt.Fprintf(&scenario, "[process p%d]\n%s\npid = %d\nmemory = %dGi\nsm = %d\n", i, simulation, 5001+i, i+1, 10*(i+1))
 	}
 	control := nvmlsim.Use(t, scenario.String())
 	closed(t, lib)

@@ -48,8 +48,8 @@ func TestFailedReadsOfNvidiaSMI(t *testing.T) {
 			r.cfg.ControllerConfig.Timeout = time.Minute // a slow machine does not cause a timeout
 			r.run(r.newMetrics())
 			success := func() float64 {
-				v, known := own(t, tel, "otelcol_gpu_read_success")["receiver=gpu,scraper=nvidia_smi"]
-				if !known {
+				v, ok := own(t, tel, "otelcol_gpu_read_success")["receiver=gpu,scraper=nvidia_smi"]
+				if !ok {
 					return -1
 				}
 				return v

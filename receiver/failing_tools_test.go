@@ -44,8 +44,8 @@ func TestToolsThatFail(t *testing.T) {
 			require.NoError(t, metrics.Start(t.Context(), r.host))
 			warnings := func() int { return r.log.FilterLevelExact(zap.WarnLevel).Len() }
 			eventually(t, func() bool { return warnings() > 0 }, "the problem")
-			sent := len(r.metrics.AllMetrics())
-			eventually(t, func() bool { return len(r.metrics.AllMetrics()) >= sent+2 }, "a read after the next")
+			before := len(r.metrics.AllMetrics())
+			eventually(t, func() bool { return len(r.metrics.AllMetrics()) >= before+2 }, "a read after the next")
 			assert.Equal(t, 1, warnings())
 			entry := r.log.FilterLevelExact(zap.WarnLevel).All()[0]
 			assert.Contains(t, entry.ContextMap()["reason"], c.says)

@@ -90,7 +90,7 @@ func TestFleetLogsItsSize(t *testing.T) {
 	refused := &gpu.Failure{Reason: gpu.FailureAPIUnreachable, Err: errors.New("refused")}
 	eight := kubeexec.NodeStats{Node: "a", Vendor: gpu.NVIDIA, Read: true, Success: true, GPUs: 8}
 	failed := kubeexec.NodeStats{Node: "b", Vendor: gpu.NVIDIA, Read: true}
-	gone := kubeexec.NodeStats{Node: "c", Vendor: gpu.NVIDIA, Read: true, Success: true, GPUs: 8, Unreadable: "no pod"}
+	missing := kubeexec.NodeStats{Node: "c", Vendor: gpu.NVIDIA, Read: true, Success: true, GPUs: 8, Unreadable: "no pod"}
 	read := func(stats ...kubeexec.ClusterStats) {
 		f.reader = statsOf(stats)
 		f.logSize()
@@ -98,7 +98,7 @@ func TestFleetLogsItsSize(t *testing.T) {
 	read(kubeexec.ClusterStats{Name: "prod"})
 	assert.Zero(t, said.Len())
 	for range 3 {
-		read(kubeexec.ClusterStats{Name: "prod", Known: true, Nodes: []kubeexec.NodeStats{eight, failed, gone}},
+		read(kubeexec.ClusterStats{Name: "prod", Known: true, Nodes: []kubeexec.NodeStats{eight, failed, missing}},
 			kubeexec.ClusterStats{Name: "dead", Known: true, Failure: refused})
 	}
 	require.Equal(t, 1, said.Len())

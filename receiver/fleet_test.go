@@ -104,17 +104,17 @@ func TestFleetSendsNodeByNode(t *testing.T) {
 	f.send(t.Context(), "prod", &gpu.Node{Vendor: gpu.AMD, Host: gpu.Host{NodeName: "a"}}, nil)
 	require.Len(t, f.nodes, 2)
 	require.Len(t, f.nodes[remoteNode{"prod", "a"}], 2, "by vendor")
-	sent := len(sink.AllMetrics())
+	before := len(sink.AllMetrics())
 	f.forget(t.Context(), "prod", "a", false)
 	assert.Len(t, f.nodes, 1)
-	for _, ended := range sink.AllMetrics()[sent:] {
+	for _, ended := range sink.AllMetrics()[before:] {
 		assert.NotEmpty(t, otlptest.Ended(ended), "the series of a node that is gone end")
 		assert.Empty(t, otlptest.Points(ended))
 	}
-	sent = len(sink.AllMetrics())
+	before = len(sink.AllMetrics())
 	f.forget(t.Context(), "prod", "b", true)
 	assert.Empty(t, f.nodes)
-	assert.Len(t, sink.AllMetrics(), sent, "another replica goes on with its series")
+	assert.Len(t, sink.AllMetrics(), before, "another replica goes on with its series")
 }
 
 func TestFleetWithoutCluster(t *testing.T) {

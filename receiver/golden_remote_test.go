@@ -51,11 +51,11 @@ func (remoteTool) Run(_ context.Context, commands ...command.Command) ([]command
 				fmt.Fprintf(&out, "%q\nA field.\n\n", field)
 			}
 		case fields != c.Args[0]:
-			asked := strings.Split(fields, ",")
-			out.WriteString(strings.Join(asked, ", ") + "\n")
+			requests := strings.Split(fields, ",")
+			out.WriteString(strings.Join(requests, ", ") + "\n")
 			for i := range 2 {
-				row := make([]string, len(asked))
-				for j, field := range asked {
+				row := make([]string, len(requests))
+				for j, field := range requests {
 					row[j] = values[field][i]
 				}
 				out.WriteString(strings.Join(row, ", ") + "\n")

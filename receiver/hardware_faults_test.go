@@ -17,16 +17,16 @@ import (
 
 // faultsAndStates returns by hw.name what is wrong with each GPU, and its state.
 func faultsAndStates(points []otlptest.Point) map[any][]string {
-	found := map[any][]string{}
+	got := map[any][]string{}
 	for _, p := range otlptest.Of(points, "hw.gpu.info") {
-		found[p.Attributes["hw.name"]] = []string{state(points, p.Attributes["hw.id"].(string))}
+		got[p.Attributes["hw.name"]] = []string{state(points, p.Attributes["hw.id"].(string))}
 	}
 	for _, p := range otlptest.Of(points, "hw.gpu.fault") {
 		if name := p.Attributes["hw.name"]; p.Value == 1 {
-			found[name] = append(found[name], p.Attributes["error.type"].(string))
+			got[name] = append(got[name], p.Attributes["error.type"].(string))
 		}
 	}
-	return found
+	return got
 }
 
 // What the vendor calls wrong counts in hw.status, as an event and as a metric, and ends with its cause.

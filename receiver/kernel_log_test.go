@@ -27,10 +27,10 @@ func TestXIDsOfTheKernelLog(t *testing.T) {
 	l, m := r.newLogs(), r.newMetrics()
 	r.run(m, l)
 	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
-	at := time.Unix(1000, 0)
+	start := time.Unix(1000, 0)
 	for _, s := range r.sources() {
 		s.local[0].pipeline.AddKernelLog(&gpu.Host{}, []kernellog.Event{
-			{Kind: kernellog.KindXID, Address: "0000:9b:00.0", XID: 79, Time: at, PID: gpu.Some[int64](42), Process: "python3"},
+			{Kind: kernellog.KindXID, Address: "0000:9b:00.0", XID: 79, Time: start, PID: gpu.Some[int64](42), Process: "python3"},
 		})
 	}
 	(<-source.found)([]gpu.Event{{Type: gpu.EventXID, Time: time.Unix(1001, 0), DeviceID: "GPU-1", XID: 79}})
@@ -39,7 +39,7 @@ func TestXIDsOfTheKernelLog(t *testing.T) {
 	require.NoError(t, l.Shutdown(t.Context()))
 	require.Len(t, records(r.logs), 1)
 	got := records(r.logs)[0]
-	assert.Equal(t, at, got.Timestamp().AsTime().Local())
+	assert.Equal(t, start, got.Timestamp().AsTime().Local())
 	pid, _ := got.Attributes().Get("process.pid")
 	assert.EqualValues(t, 42, pid.Int())
 }
@@ -156,11 +156,11 @@ func TestKernelLogWithoutLogsPipeline(t *testing.T) {
 			components = append(components, r.newLogs())
 		}
 		r.run(components...)
-		found := r.messages("kernel_log: has no effect without a logs pipeline")
+		got := r.messages("kernel_log: has no effect without a logs pipeline")
 		if logs {
-			assert.Empty(t, found)
+			assert.Empty(t, got)
 		} else {
-			assert.Len(t, found, 1)
+			assert.Len(t, got, 1)
 		}
 	}
 }

@@ -67,10 +67,10 @@ func TestPipelinesShareTheirSource(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 
 	assert.Equal(t, []string{"amdgpu", "nvml"}, r.opened, "each source is made once")
-	sent := int64(len(r.metrics.AllMetrics()))
+	messages := int64(len(r.metrics.AllMetrics()))
 	reads := nvml.reads.Load() + amd.reads.Load()
-	assert.GreaterOrEqual(t, reads, sent)
-	assert.LessOrEqual(t, reads, sent+2, "each is read once for each message; the last of each may have been cancelled")
+	assert.GreaterOrEqual(t, reads, messages)
+	assert.LessOrEqual(t, reads, messages+2, "each is read once for each message; the last of each may have been cancelled")
 	assert.EqualValues(t, 1, nvml.closed.Load())
 	assert.EqualValues(t, 1, amd.closed.Load())
 }
@@ -120,9 +120,9 @@ func TestSourcesAreToldWhatIsWanted(t *testing.T) {
 func TestNothingIsReadForNothing(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	assert.Equal(t, gpu.GroupProcesses, cfg.groups(false, true, true)&(gpu.GroupProcesses|gpu.GroupEnergy|gpu.GroupUtilization))
-	asked := *cfg
-	asked.Attribution.PodResources = &attribution.PodResourcesConfig{}
-	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, true), asked.groups(false, true, true))
+	requests := *cfg
+	requests.Attribution.PodResources = &attribution.PodResourcesConfig{}
+	assert.Equal(t, record.Wanted(new(metadata.MetricsConfig), &cfg.Events, true), requests.groups(false, true, true))
 	assert.False(t, cfg.groups(false, true, false).Has(gpu.GroupPower|gpu.GroupMemory|gpu.GroupProcesses))
 	assert.True(t, cfg.groups(false, true, false).Has(gpu.GroupEvents))
 	cfg.Metrics.HwGpuXids.Enabled = false
@@ -191,10 +191,10 @@ func TestShutdownWhileAReadHangs(t *testing.T) {
 		assert.NotEmpty(t, r.messages("Read did not end"))
 		assert.Empty(t, r.instances())
 
-		sent := len(r.metrics.AllMetrics())
+		count := len(r.metrics.AllMetrics())
 		end()
 		synctest.Wait()
-		assert.Len(t, r.metrics.AllMetrics(), sent, "what comes after the shutdown is not sent: the exporters are gone")
+		assert.Len(t, r.metrics.AllMetrics(), count, "what comes after the shutdown is not sent: the exporters are gone")
 	})
 }
 

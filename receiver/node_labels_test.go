@@ -20,11 +20,11 @@ import (
 )
 
 // nodeAPI is an API server that knows node-a, unless it refuses.
-func nodeAPI(t *testing.T, refuses bool) (url string, asked *atomic.Int64) {
+func nodeAPI(t *testing.T, refuses bool) (url string, requests *atomic.Int64) {
 	t.Helper()
-	asked = new(atomic.Int64)
+	requests = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		if r.URL.Path != "/api/v1/nodes/node-a" || refuses {
 			w.WriteHeader(http.StatusForbidden)
 			return
@@ -34,12 +34,12 @@ func nodeAPI(t *testing.T, refuses bool) (url string, asked *atomic.Int64) {
 			"metadata":{"name":"node-a","labels":{"zone":"z1","nvidia.com/gpu.product":"H100","other":"x"}}}`))
 	}))
 	t.Cleanup(server.Close)
-	return server.URL, asked
+	return server.URL, requests
 }
 
 // The first metrics and the events of an agent have the labels of its node; processes and containers have not.
 func TestNodeLabels(t *testing.T) {
-	url, asked := nodeAPI(t, false)
+	url, requests := nodeAPI(t, false)
 	r := newRig(t, map[string]gpu.Source{"nvml": always(lost("GPU-1"))})
 	r.cfg.Attribution.NodeLabels = &attribution.NodeLabelsConfig{
 		API: kube.Config{Endpoint: url, AuthType: kube.AuthNone}, Labels: []string{"zone", "nvidia.com/*"},
@@ -60,7 +60,7 @@ func TestNodeLabels(t *testing.T) {
 		assert.True(t, ok, name)
 		assert.Equal(t, value, got.Str())
 	}
-	assert.EqualValues(t, 1, asked.Load(), "once, not at every read")
+	assert.EqualValues(t, 1, requests.Load(), "once, not at every read")
 }
 
 // Without the permission the GPUs are still read, and the log says what to grant.

@@ -18,7 +18,7 @@ import (
 
 // The kernel's counts of a GPU's link are sent beside what its source reads, unless the metric is off.
 func TestPCIeErrors(t *testing.T) {
-	for name, on := range map[string]bool{"on": true, "off": false} {
+	for name, enabled := range map[string]bool{"on": true, "off": false} {
 		t.Run(name, func(t *testing.T) {
 			settings := amdgpu.DefaultConfig()
 			settings.RootPath = t.TempDir()
@@ -31,11 +31,11 @@ func TestPCIeErrors(t *testing.T) {
 			device.Vendor, device.Info.PCIAddress = gpu.AMD, "0000:03:00.0"
 			r := newRig(t, map[string]gpu.Source{"amdgpu": always(device)})
 			r.cfg.Scrapers["amdgpu"] = &settings
-			r.cfg.Metrics.HwGpuPcieErrors.Enabled = on
+			r.cfg.Metrics.HwGpuPcieErrors.Enabled = enabled
 			r.run(r.newMetrics())
 			eventually(t, func() bool { return len(r.metrics.AllMetrics()) > 0 }, "a read")
 			points := otlptest.Of(otlptest.Points(r.metrics.AllMetrics()[0]), "hw.gpu.pcie.errors")
-			if !on {
+			if !enabled {
 				assert.Empty(t, points)
 				for _, s := range r.sources() {
 					assert.Nil(t, s.local[0].reader.Bus, "what is off is not read")

@@ -27,8 +27,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-func problem(device, what string) gpu.Problem {
-	return gpu.Problem{Device: device, What: what, Err: errors.New("nvml: " + device + ": read " + what + ": not permitted")}
+func problem(device, subject string) gpu.Problem {
+	return gpu.Problem{Device: device, What: subject, Err: errors.New("nvml: " + device + ": read " + subject + ": not permitted")}
 }
 
 // reading runs a source until it was read this often, and returns the log.

@@ -100,17 +100,17 @@ func recordedPoints(t *testing.T) map[string]float64 {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "testdata", "recordings", "h200-580.159.04", "metrics.tsv"))
 	require.NoError(t, err)
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for line := range strings.Lines(string(content)) {
 		if point, value, ok := cutLast(strings.TrimSuffix(line, "\n"), "\t"); ok && !strings.HasPrefix(line, "#") {
-			found[point], err = strconv.ParseFloat(value, 64)
+			got[point], err = strconv.ParseFloat(value, 64)
 			require.NoError(t, err)
 		}
 	}
-	return found
+	return got
 }
 
-func cutLast(s, separator string) (before, after string, found bool) {
+func cutLast(s, separator string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, separator)
 	if i < 0 {
 		return s, "", false
@@ -120,7 +120,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 
 // points returns the values of metrics, as recordedPoints does.
 func points(metrics pmetric.Metrics) map[string]float64 {
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, m := range sm.Metrics().All() {
@@ -139,17 +139,17 @@ func points(metrics pmetric.Metrics) map[string]float64 {
 					if p.ValueType() == pmetric.NumberDataPointValueTypeInt {
 						value = float64(p.IntValue())
 					}
-					found[strings.Join([]string{m.Name(), kind, m.Unit(), attributes(p.Attributes())}, "\t")] = value
+					got[strings.Join([]string{m.Name(), kind, m.Unit(), attributes(p.Attributes())}, "\t")] = value
 				}
 			}
 		}
 	}
-	return found
+	return got
 }
 
-func attributes(of pcommon.Map) string {
+func attributes(values pcommon.Map) string {
 	var all []string
-	for key, value := range of.All() {
+	for key, value := range values.All() {
 		if !slices.Contains(ofEveryPoint, key) {
 			all = append(all, fmt.Sprintf("%s=%s", key, value.AsString()))
 		}

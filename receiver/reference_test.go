@@ -77,8 +77,8 @@ func settings(t *testing.T) []reference.Setting {
 	t.Helper()
 	cfg, err := loadYAML(t, everything)
 	require.NoError(t, err)
-	stop := func(key string, of reflect.Type) bool {
-		return of == reflect.TypeFor[kube.Config]() || of.Kind() == reflect.Map || key == "scrapers::kubernetes_exec::clusters::N::targets" ||
+	stop := func(key string, typ reflect.Type) bool {
+		return typ == reflect.TypeFor[kube.Config]() || typ.Kind() == reflect.Map || key == "scrapers::kubernetes_exec::clusters::N::targets" ||
 			slices.Contains([]string{"metrics", "resource_attributes", "events"}, key)
 	}
 	all := reference.Settings("", cfg, stop)
@@ -92,7 +92,7 @@ func settings(t *testing.T) []reference.Setting {
 		}
 	}
 	for section, config := range switched {
-		isFilters := func(_ string, of reflect.Type) bool { return of == reflect.TypeFor[[]filter.Config]() }
+		isFilters := func(_ string, typ reflect.Type) bool { return typ == reflect.TypeFor[[]filter.Config]() }
 		all = append(all, reference.Settings(section+"::NAME", config, isFilters)...)
 	}
 	all = append(all, reference.Settings(ofFilter, &filter.Config{}, stop)...)
@@ -120,13 +120,13 @@ func TestKeysAreDocumented(t *testing.T) {
 // Each example is accepted, and each key is in an example.
 func TestExamplesAreAccepted(t *testing.T) {
 	pages := reference.Read(t, "..")
-	given := map[string]bool{}
+	names := map[string]bool{}
 	count := 0
 	for _, example := range pages.Examples {
 		for _, settings := range example.Components("receivers", "gpu") {
 			_, err := loadMap(settings)
 			require.NoError(t, err, "%s: %s", example.Page, example.Text)
-			reference.Given("", settings, given)
+			reference.Given("", settings, names)
 			count++
 		}
 	}
@@ -142,10 +142,10 @@ func TestExamplesAreAccepted(t *testing.T) {
 		case named:
 			name = below
 		case !several:
-			assert.True(t, given[setting.Key], "%s: no example has this key", setting.Key)
+			assert.True(t, names[setting.Key], "%s: no example has this key", setting.Key)
 			continue
 		}
-		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(key string) bool {
+		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(key string) bool {
 			return strings.HasSuffix(key, "::"+name) && (!named || strings.HasPrefix(key, section+"::"))
 		}), "%s: no example has this key", setting.Key)
 	}
@@ -179,7 +179,7 @@ func TestOwnMetricsAreDocumented(t *testing.T) {
 	for _, file := range []string{"../metadata.yaml", "../exporter/metadata.yaml", "../exporter/kubernetes/metadata.yaml"} {
 		content, err := os.ReadFile(filepath.FromSlash(file))
 		require.NoError(t, err)
-		var of struct {
+		var document struct {
 			Telemetry struct {
 				Metrics map[string]struct {
 					Unit string `json:"unit"`
@@ -187,8 +187,8 @@ func TestOwnMetricsAreDocumented(t *testing.T) {
 				} `json:"metrics"`
 			} `json:"telemetry"`
 		}
-		require.NoError(t, yaml.Unmarshal(content, &of))
-		for name, metric := range of.Telemetry.Metrics {
+		require.NoError(t, yaml.Unmarshal(content, &document))
+		for name, metric := range document.Telemetry.Metrics {
 			want["`otelcol_"+name+"`"] = [2]string{metric.Unit, "gauge"}
 			if metric.Sum != nil { // all of them are monotonic
 				want["`otelcol_"+name+"`"] = [2]string{metric.Unit, "counter"}

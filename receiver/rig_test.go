@@ -201,9 +201,9 @@ func (r *rig) run(components ...component.Component) {
 }
 
 // eventually waits for a condition that is fulfilled soon.
-func eventually(t *testing.T, condition func() bool, what string) {
+func eventually(t *testing.T, condition func() bool, subject string) {
 	t.Helper()
-	require.Eventually(t, condition, patience, time.Millisecond, what)
+	require.Eventually(t, condition, patience, time.Millisecond, subject)
 }
 
 // messages returns the log lines that contain a text.

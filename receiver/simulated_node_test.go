@@ -82,7 +82,7 @@ func (s *simulated) set(text string) {
 }
 
 // newest returns the points that arrived last and fulfil a condition.
-func (s *simulated) newest(condition func(points []otlptest.Point) bool, what string) []otlptest.Point {
+func (s *simulated) newest(condition func(points []otlptest.Point) bool, subject string) []otlptest.Point {
 	s.t.Helper()
 	s.metrics.Reset()
 	var points []otlptest.Point
@@ -93,7 +93,7 @@ func (s *simulated) newest(condition func(points []otlptest.Point) bool, what st
 		}
 		points = otlptest.Points(all[len(all)-1])
 		return condition(points)
-	}, what)
+	}, subject)
 	return points
 }
 

@@ -185,11 +185,11 @@ func counts(t *testing.T, telemetry *componenttest.Telemetry) map[string]int64 {
 	t.Helper()
 	metric, err := telemetry.GetMetric("otelcol_gpu_events_dropped")
 	require.NoError(t, err)
-	found := map[string]int64{}
+	got := map[string]int64{}
 	for _, p := range metric.Data.(metricdata.Sum[int64]).DataPoints {
-		found[p.Attributes.Encoded(attribute.DefaultEncoder())] = p.Value
+		got[p.Attributes.Encoded(attribute.DefaultEncoder())] = p.Value
 	}
-	return found
+	return got
 }
 
 // What is refused for good is dropped.

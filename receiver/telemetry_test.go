@@ -122,16 +122,16 @@ func TestOwnMetricsOfAFleet(t *testing.T) {
 	assert.InDelta(t, 3600, ages[key("NVIDIA", "gone")], 60)
 	assert.InDelta(t, 0, ages[key("NVIDIA", "good")], 60)
 
-	of := func(name string) attribute.Set {
+	attributes := func(name string) attribute.Set {
 		return attribute.NewSet(attribute.String("receiver", "gpu"), attribute.String("k8s.cluster.name", name))
 	}
 	metadatatest.AssertEqualGpuExecsSkipped(t, tel, []metricdata.DataPoint[int64]{
-		{Attributes: of("prod"), Value: 7}, {Attributes: of("other"), Value: 0}, {Attributes: of("dead"), Value: 0}, {Attributes: of("well"), Value: 0},
+		{Attributes: attributes("prod"), Value: 7}, {Attributes: attributes("other"), Value: 0}, {Attributes: attributes("dead"), Value: 0}, {Attributes: attributes("well"), Value: 0},
 	}, metricdatatest.IgnoreTimestamp())
 	metadatatest.AssertEqualGpuExecsThrottled(t, tel, []metricdata.DataPoint[int64]{
-		{Attributes: of("prod"), Value: 2}, {Attributes: of("other"), Value: 0}, {Attributes: of("dead"), Value: 0}, {Attributes: of("well"), Value: 0},
+		{Attributes: attributes("prod"), Value: 2}, {Attributes: attributes("other"), Value: 0}, {Attributes: attributes("dead"), Value: 0}, {Attributes: attributes("well"), Value: 0},
 	}, metricdatatest.IgnoreTimestamp())
-	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 2}}, metricdatatest.IgnoreTimestamp())
-	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: of("prod"), Value: 3}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardsHeld(t, tel, []metricdata.DataPoint[int64]{{Attributes: attributes("prod"), Value: 2}}, metricdatatest.IgnoreTimestamp())
+	metadatatest.AssertEqualGpuShardReplicas(t, tel, []metricdata.DataPoint[int64]{{Attributes: attributes("prod"), Value: 3}}, metricdatatest.IgnoreTimestamp())
 	require.NoError(t, m.Shutdown(t.Context()))
 }

@@ -38,8 +38,8 @@ func TestOwnMetricsWithoutAnAnswer(t *testing.T) {
 	r.set.TelemetrySettings = tel.NewTelemetrySettings()
 	r.run(r.newMetrics())
 	success := func(is float64) bool {
-		v, known := own(t, tel, "otelcol_gpu_read_success")[nvmlReads]
-		return known && v == is
+		v, ok := own(t, tel, "otelcol_gpu_read_success")[nvmlReads]
+		return ok && v == is
 	}
 	step <- true
 	eventually(t, func() bool { return success(0) }, "no answer")
@@ -70,8 +70,8 @@ func TestOwnMetricsOfAReadThatOverruns(t *testing.T) {
 	r.run(r.newMetrics())
 	is := func(want float64) func() bool {
 		return func() bool {
-			v, known := own(t, tel, "otelcol_gpu_read_success")[nvmlReads]
-			return known && v == want
+			v, ok := own(t, tel, "otelcol_gpu_read_success")[nvmlReads]
+			return ok && v == want
 		}
 	}
 	eventually(t, is(0), "it hangs")

@@ -72,13 +72,13 @@ func TestDoctorKubeletAndExporter(t *testing.T) {
 	assert.NotContains(t, got.out+got.err, "s3cret")
 
 	kubelet.Start()
-	found := missing
-	for start := time.Now(); found.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
-		require.Less(t, time.Since(start), time.Minute, found.Found)
+	result := missing
+	for start := time.Now(); result.State != doctor.OK; { // the kubelet has 2 s to answer, which a busy machine may exceed
+		require.Less(t, time.Since(start), time.Minute, result.Found)
 		r = report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json")))
-		found = check(t, r, "gpu: attribution", "kubelet")
+		result = check(t, r, "gpu: attribution", "kubelet")
 	}
-	assert.Contains(t, found.Found, "1 pods, 1 allocated devices")
+	assert.Contains(t, result.Found, "1 pods, 1 allocated devices")
 }
 
 // The GPUs of Slurm's jobs are read even if there is no GPU.
@@ -87,12 +87,12 @@ func TestDoctorSlurm(t *testing.T) {
 	config := "yaml:receivers: {gpu: {scrapers: {amdgpu: {root_path: " + root + "}}, attribution: {slurm: {mapping_dir: " + dir + "}}}}\n" +
 		"exporters: {debug: {}}\nservice: {pipelines: {metrics: {receivers: [gpu], exporters: [debug]}}}"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "0"), []byte("12\n"), 0o600))
-	found := check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
-	assert.Equal(t, doctor.OK, found.State)
-	assert.Equal(t, dir+": 1 devices held by jobs", found.Found)
+	got := check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
+	assert.Equal(t, doctor.OK, got.State)
+	assert.Equal(t, dir+": 1 devices held by jobs", got.Found)
 
 	require.NoError(t, os.RemoveAll(dir))
-	found = check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
-	assert.Equal(t, doctor.Failed, found.State)
-	assert.Contains(t, found.Found, "cannot read the mapping directory")
+	got = check(t, report(t, finish(t, doctorCommand(t, "--config", config, "--output", "json"))), "gpu: attribution", "Slurm")
+	assert.Equal(t, doctor.Failed, got.State)
+	assert.Contains(t, got.Found, "cannot read the mapping directory")
 }

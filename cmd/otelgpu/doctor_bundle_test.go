@@ -53,16 +53,16 @@ func files(t *testing.T, name string) map[string]string {
 	require.NoError(t, err)
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	require.NoError(t, err)
-	found := map[string]string{}
+	got := map[string]string{}
 	for archive := tar.NewReader(zipped); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return found
+			return got
 		}
 		require.NoError(t, err)
 		text, err := io.ReadAll(archive)
 		require.NoError(t, err)
-		found[path.Base(header.Name)] = string(text)
+		got[path.Base(header.Name)] = string(text)
 	}
 }
 
@@ -79,16 +79,16 @@ func TestDoctorBundle(t *testing.T) {
 	info, err := os.Stat(bundle)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode())
-	found := files(t, bundle)
-	for name, text := range found {
+	result := files(t, bundle)
+	for name, text := range result {
 		assert.NotContains(t, text, "s3cret", name)
 		assert.NotContains(t, text, "5333333", name)
 	}
 	for _, name := range []string{"doctor.json", "doctor.txt", "versions.txt", "device-nodes.txt", "kernel.txt", "config.yaml"} {
-		assert.Contains(t, found, name)
+		assert.Contains(t, result, name)
 	}
-	assert.Equal(t, got.out, found["doctor.txt"])
-	assert.Contains(t, found["doctor.txt"], "connection refused")
+	assert.Equal(t, got.out, result["doctor.txt"])
+	assert.Contains(t, result["doctor.txt"], "connection refused")
 	assert.YAMLEq(t, `
 receivers:
   gpu:
@@ -106,14 +106,14 @@ service:
   extensions: [basicauth/client]
   telemetry: {resource: {token: "[removed]"}}
   pipelines: {metrics: {receivers: [gpu], exporters: [otlp_grpc]}}
-`, found["config.yaml"])
+`, result["config.yaml"])
 
 	piped := finish(t, doctorCommand(t, "--config", config, "--bundle", "-"))
 	assert.Equal(t, 1, piped.code)
 	assert.Empty(t, piped.err)
 	written := filepath.Join(dir, "piped.tar.gz")
 	require.NoError(t, os.WriteFile(written, []byte(piped.out), 0o600))
-	assert.Equal(t, found["config.yaml"], files(t, written)["config.yaml"])
+	assert.Equal(t, result["config.yaml"], files(t, written)["config.yaml"])
 
 	again := finish(t, doctorCommand(t, "--config", config, "--bundle", bundle))
 	assert.Equal(t, 1, again.code)

@@ -77,7 +77,7 @@ func TestDoctorClusters(t *testing.T) {
 	got := finish(t, doctorCommand(t, "--config", config, "--output", "json"))
 	assert.Equal(t, 1, got.code)
 	r := report(t, got)
-	live, gone := "gpu: scrapers::kubernetes_exec::clusters::0", "gpu: scrapers::kubernetes_exec::clusters::1"
+	live, lost := "gpu: scrapers::kubernetes_exec::clusters::0", "gpu: scrapers::kubernetes_exec::clusters::1"
 	assert.Equal(t, doctor.OK, check(t, r, live, "API server").State)
 	assert.Contains(t, check(t, r, live, "permissions").Found, "list nodes, watch nodes, list pods in namespace gpu-operator, watch pods in namespace gpu-operator")
 	permission := check(t, r, live, "permission")
@@ -92,7 +92,7 @@ func TestDoctorClusters(t *testing.T) {
 	assert.Equal(t, "container_missing", unread.Reason)
 	assert.Contains(t, unread.Found, "node n2")
 
-	failed := check(t, r, gone, "API server")
+	failed := check(t, r, lost, "API server")
 	assert.Equal(t, doctor.Failed, failed.State)
 	assert.Equal(t, "api_unreachable", failed.Reason)
 	assert.Contains(t, failed.Found, strings.TrimPrefix(dead, "https://"))
@@ -137,14 +137,14 @@ func TestDoctorTimeout(t *testing.T) {
 
 // Clusters are read in parallel: each of these servers answers once the other was queried, too.
 func TestDoctorClustersTogether(t *testing.T) {
-	asked := []chan struct{}{make(chan struct{}), make(chan struct{})}
+	requests := []chan struct{}{make(chan struct{}), make(chan struct{})}
 	var endpoints []string
-	for i := range asked {
+	for i := range requests {
 		var once sync.Once
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			once.Do(func() { close(asked[i]) })
+			once.Do(func() { close(requests[i]) })
 			select {
-			case <-asked[1-i]:
+			case <-requests[1-i]:
 				http.Error(w, "no", http.StatusForbidden)
 			case <-r.Context().Done():
 			}

@@ -128,8 +128,8 @@ func TestDoctorCompareDiffers(t *testing.T) {
 		{Device: "GPU-2", Quantity: "throttled, PPT", Tool: true, Verdict: compare.OnlyTool},
 	}}
 	r := doctor.Report{Comparisons: []doctor.Comparison{c}, Readable: true}
-	_, tables, found := strings.Cut(r.Text(), "\n")
-	require.True(t, found)
+	_, tables, ok := strings.Cut(r.Text(), "\n")
+	require.True(t, ok)
 	path := filepath.Join("testdata", "doctor", "compare.txt")
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(tables), 0o600))

@@ -96,9 +96,9 @@ func TestGetWaits(t *testing.T) {
 	reader := viewtest.NewReader(&view.Snapshot{Time: viewtest.Now, Generation: 1})
 	handler := api.New(reader, api.Settings{})
 	defer handler.Close()
-	var asked atomic.Int64
+	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch asked.Add(1) {
+		switch requests.Add(1) {
 		case 1:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -111,7 +111,7 @@ func TestGetWaits(t *testing.T) {
 	got := otelgpu(t, "get", "gpus", "--server", server.URL, "--wait", patience.String())
 	assert.Zero(t, got.code, got.err)
 	assert.Contains(t, got.out, "MI300X")
-	assert.EqualValues(t, 3, asked.Load())
+	assert.EqualValues(t, 3, requests.Load())
 
 	got = otelgpu(t, "get", "gpus", "--server", emptyServer(t), "--wait", "1s")
 	assert.Equal(t, 1, got.code)
@@ -121,15 +121,15 @@ func TestGetWaits(t *testing.T) {
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.err, "connection refused; start a collector")
 
-	asked.Store(0)
+	requests.Store(0)
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
 	defer refusing.Close()
 	got = otelgpu(t, "get", "gpus", "--server", refusing.URL, "--wait", "1h")
 	assert.Equal(t, 1, got.code)
-	assert.EqualValues(t, 1, asked.Load(), "no waiting gives credentials")
+	assert.EqualValues(t, 1, requests.Load(), "no waiting gives credentials")
 	assert.Equal(t, 2, otelgpu(t, "get", "gpus", "--wait", "-1s").code)
 }
 

@@ -182,7 +182,7 @@ func (term *terminal) resize(width, height int) {
 }
 
 // sees waits until the screen satisfies a condition.
-func (term *terminal) sees(what string, condition func(screen string) bool) string {
+func (term *terminal) sees(subject string, condition func(screen string) bool) string {
 	term.t.Helper()
 	end := time.Now().Add(patience)
 	for {
@@ -191,7 +191,7 @@ func (term *terminal) sees(what string, condition func(screen string) bool) stri
 			return screen
 		}
 		if time.Now().After(end) {
-			require.Fail(term.t, "not on the screen: "+what, "%s\n\nwritten: %q", screen, tail(term.written()))
+			require.Fail(term.t, "not on the screen: "+subject, "%s\n\nwritten: %q", screen, tail(term.written()))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

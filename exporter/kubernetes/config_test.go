@@ -79,7 +79,7 @@ func TestNodeOf(t *testing.T) {
 // Each key is documented with its type and default, and no other key.
 func TestKeysAreDocumented(t *testing.T) {
 	pages := reference.Read(t, filepath.Join("..", ".."))
-	settings := reference.Settings("", createDefaultConfig(), func(_ string, of reflect.Type) bool { return of == reflect.TypeFor[kube.Config]() })
+	settings := reference.Settings("", createDefaultConfig(), func(_ string, typ reflect.Type) bool { return typ == reflect.TypeFor[kube.Config]() })
 	reference.Compare(t, pages.Documented(map[string]string{"exporters::gpu_kubernetes": ""}), settings, nil)
 	for key, value := range map[string]any{"`kube_api_qps`": defaultQPS, "`kube_api_burst`": defaultBurst} {
 		for _, row := range pages.Tables["Key for the Kubernetes API"] {
@@ -92,15 +92,15 @@ func TestKeysAreDocumented(t *testing.T) {
 
 // Each example is accepted, and each setting of the exporter's own is in one.
 func TestExamplesAreAccepted(t *testing.T) {
-	given := map[string]bool{}
+	names := map[string]bool{}
 	for _, example := range reference.Read(t, filepath.Join("..", "..")).Examples {
 		for _, settings := range example.Components("exporters", "gpu_kubernetes") {
 			_, err := load(settings)
 			require.NoError(t, err, example.Text)
-			reference.Given("", settings, given)
+			reference.Given("", settings, names)
 		}
 	}
 	for _, key := range []string{"node_name", "cluster_name", "events", "node_condition", "node_condition::unknown_after"} {
-		assert.True(t, given[key], "%s: no example has this key", key)
+		assert.True(t, names[key], "%s: no example has this key", key)
 	}
 }

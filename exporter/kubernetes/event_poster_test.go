@@ -94,9 +94,9 @@ func countLists(client *fake.Clientset) int {
 func TestEventsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		var asked atomic.Int64
+		var requests atomic.Int64
 		client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
-			switch asked.Add(1) {
+			switch requests.Add(1) {
 			case 1:
 				return true, nil, apierrors.NewTooManyRequests("later", 0)
 			case 3, 4:

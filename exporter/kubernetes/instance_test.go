@@ -170,13 +170,13 @@ func TestSettingsWithoutTheirSignal(t *testing.T) {
 		for _, e := range all {
 			require.NoError(t, e.Shutdown(t.Context()))
 		}
-		found := logged.FilterMessageSnippet("has no effect").All()
+		got := logged.FilterMessageSnippet("has no effect").All()
 		if c.want == "" {
-			assert.Empty(t, found)
+			assert.Empty(t, got)
 			continue
 		}
-		require.Len(t, found, 1)
-		assert.Contains(t, found[0].Message, c.want)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0].Message, c.want)
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

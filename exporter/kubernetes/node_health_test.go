@@ -23,7 +23,7 @@ type reading struct {
 	at      time.Time
 }
 
-func readAt(at time.Time) *reading { return &reading{pmetric.NewResourceMetrics(), at} }
+func readAt(readTime time.Time) *reading { return &reading{pmetric.NewResourceMetrics(), readTime} }
 
 // point adds a point; the attributes are pairs.
 func (r *reading) point(metric string, value int64, attributes ...string) *reading {
@@ -168,7 +168,7 @@ func TestVerdicts(t *testing.T) {
 
 // Silence is not health, of a node and of a GPU; nor is what comes late from a queue.
 func TestSilence(t *testing.T) {
-	healthy := func(at time.Time) *reading { return readAt(at).gpu("nvidia0", "ok").gpu("nvidia1", "ok") }
+	healthy := func(readTime time.Time) *reading { return readAt(readTime).gpu("nvidia0", "ok").gpu("nvidia1", "ok") }
 	assert.Equal(t, verdict{"True", "GPUsHealthy", "2 GPUs are ok"}, healthAfter(noon.Add(silence), healthy(noon)))
 	assert.Equal(t, verdict{"Unknown", "NoMetrics", "no metrics since 2026-05-04T12:00:00Z"}, healthAfter(noon.Add(silence+time.Second), healthy(noon)))
 	assert.Equal(t, verdict{"Unknown", "GPUsUnreadable", "nvidia1 was not read"},

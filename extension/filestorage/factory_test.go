@@ -46,9 +46,9 @@ func create(t *testing.T, dir string) *rig {
 	set.Logger = zap.New(core)
 	cfg := factory.CreateDefaultConfig().(*filestorage.Config)
 	cfg.Directory = dir
-	made, err := factory.Create(t.Context(), set, cfg)
+	result, err := factory.Create(t.Context(), set, cfg)
 	require.NoError(t, err)
-	r.storage = made.(storage.Extension)
+	r.storage = result.(storage.Extension)
 	return r
 }
 
@@ -119,9 +119,9 @@ func TestDamagedFiles(t *testing.T) {
 			aside, err := filepath.Glob(path + ".*.backup")
 			require.NoError(t, err)
 			require.Len(t, aside, 1)
-			kept, err := os.ReadFile(aside[0])
+			content, err := os.ReadFile(aside[0])
 			require.NoError(t, err)
-			assert.Equal(t, data, kept)
+			assert.Equal(t, data, content)
 			lines := r.logs.FilterMessage("Damaged storage file set aside").All()
 			require.Len(t, lines, 1)
 			assert.Equal(t, path, lines[0].ContextMap()["file"])

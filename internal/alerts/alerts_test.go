@@ -48,10 +48,10 @@ func TestCodes(t *testing.T) {
 	rules, err := render()
 	require.NoError(t, err)
 	lists := func(operator string) []string {
-		found := regexp.MustCompile(`hw_gpu_xid`+operator+`"([0-9|]+)"`).FindAllStringSubmatch(string(rules), -1)
-		require.Len(t, found, 2, "the two halves of the rule")
-		require.Equal(t, found[0][1], found[1][1])
-		return strings.Split(found[0][1], "|")
+		match := regexp.MustCompile(`hw_gpu_xid`+operator+`"([0-9|]+)"`).FindAllStringSubmatch(string(rules), -1)
+		require.Len(t, match, 2, "the two halves of the rule")
+		require.Equal(t, match[0][1], match[1][1])
+		return strings.Split(match[0][1], "|")
 	}
 	alarm, notMinor := lists("=~"), lists("!~")
 	for _, code := range []string{"48", "74", "79", "94", "95", "109", "119", "145"} {

@@ -59,24 +59,24 @@ func (c *chaos) look() {
 }
 
 // check requires that no number is negative, infinite or absurdly large.
-func (c *chaos) check(v reflect.Value, where string) {
+func (c *chaos) check(v reflect.Value, place string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type() != reflect.TypeFor[time.Time]() {
-				c.check(v.Field(i), where+"."+v.Type().Field(i).Name)
+				c.check(v.Field(i), place+"."+v.Type().Field(i).Name)
 			}
 		}
 	case reflect.Array, reflect.Slice:
 		for i := range v.Len() {
-			c.check(v.Index(i), where+"."+strconv.Itoa(i))
+			c.check(v.Index(i), place+"."+strconv.Itoa(i))
 		}
 	case reflect.Float64:
-		if !strings.Contains(where, "Temperature") {
-			require.True(c.t, v.Float() >= 0 && v.Float() < 1e15, "%s is %v\n%s", where, v.Float(), c.history.String())
+		if !strings.Contains(place, "Temperature") {
+			require.True(c.t, v.Float() >= 0 && v.Float() < 1e15, "%s is %v\n%s", place, v.Float(), c.history.String())
 		}
 	case reflect.Int64:
-		require.True(c.t, v.Int() >= 0 && v.Int() <= 1<<62, "%s is %v\n%s", where, v.Int(), c.history.String())
+		require.True(c.t, v.Int() >= 0 && v.Int() <= 1<<62, "%s is %v\n%s", place, v.Int(), c.history.String())
 	default:
 	}
 }

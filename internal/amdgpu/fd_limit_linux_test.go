@@ -77,11 +77,11 @@ func assertWell(t *testing.T, node *gpu.Node) {
 func limitFiles(t *testing.T, few int) (allow func()) {
 	t.Helper()
 	const filled = 256
-	var held []int
+	var descriptors []int
 	for {
 		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		require.NoError(t, err)
-		held = append(held, fd)
+		descriptors = append(descriptors, fd)
 		if fd >= filled {
 			break
 		}
@@ -93,10 +93,10 @@ func limitFiles(t *testing.T, few int) (allow func()) {
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &now))
 	allow = func() {
 		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
-		for _, fd := range held {
+		for _, fd := range descriptors {
 			_ = unix.Close(fd)
 		}
-		held = nil
+		descriptors = nil
 	}
 	t.Cleanup(allow)
 	return allow

@@ -25,8 +25,8 @@ func TestDriverUnloaded(t *testing.T) {
 		require.NoError(t, os.RemoveAll(tree.Path(c.Dir()+"/drm")))
 		require.NoError(t, os.Remove(tree.Path(c.Dir()+"/driver")))
 	}
-	gone := tree.Path("sys/bus/pci/devices/" + m.Cards[1].Address)
-	require.NoError(t, os.Remove(gone))
+	missing := tree.Path("sys/bus/pci/devices/" + m.Cards[1].Address)
+	require.NoError(t, os.Remove(missing))
 	node := read(t, source)
 	require.Len(t, node.Devices, 2)
 	assert.False(t, node.Presence[gpu.Visible].Known())

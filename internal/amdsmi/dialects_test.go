@@ -145,9 +145,9 @@ func TestPartitions(t *testing.T) {
 	assert.False(t, d.Throttle[gpu.ThrottleSWPowerCap].Active.Known())
 	assert.Equal(t, gpu.XGMI, d.Interconnect.Type)
 	received, _ := d.Interconnect.Received.Get()
-	sent, _ := d.Interconnect.Transmitted.Get()
+	transmitted, _ := d.Interconnect.Transmitted.Get()
 	assert.Equal(t, int64(1030<<10), received)
-	assert.Equal(t, int64(2004<<10), sent)
+	assert.Equal(t, int64(2004<<10), transmitted)
 	speed := gpu.Link{Bandwidth: gpu.Some(64e9), Width: gpu.Some[int64](16)}
 	assert.Equal(t, []gpu.Link{
 		{

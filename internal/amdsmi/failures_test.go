@@ -20,7 +20,7 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	const list = `[{"gpu": 0, "bdf": "0000:03:00.0", "uuid": "32ff740f-0000-1000-80a4-d3d61bfc2208"}, {"gpu": 1, "bdf": "0000:04:00.0", "uuid": "N/A"}]`
 	const metric = `[{"gpu": 0, "usage": {"gfx_activity": {"value": 5, "unit": "%"}}}, {"gpu": 1, "usage": {"gfx_activity": {"value": 6, "unit": "%"}}}]`
-	on := func(name string, r func() (command.Result, error)) func(string) (command.Result, error) {
+	handler := func(name string, r func() (command.Result, error)) func(string) (command.Result, error) {
 		return func(args string) (command.Result, error) {
 			switch {
 			case strings.HasPrefix(args, name):
@@ -52,11 +52,11 @@ func TestFailures(t *testing.T) {
 		},
 		{name: "hangs, and no GPU is known", answer: func(string) (command.Result, error) { return command.Result{}, command.ErrTimeout }, err: "did not end in time"},
 		{
-			name: "metric hangs", answer: on("metric", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
+			name: "metric hangs", answer: handler("metric", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
 			problem: "later commands: amd_smi: tool did not end in time", devices: 2,
 		},
 		{
-			name: "process hangs", answer: on("process", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
+			name: "process hangs", answer: handler("process", func() (command.Result, error) { return command.Result{}, command.ErrTimeout }),
 			problem: "later commands: amd_smi: tool did not end in time", devices: 2, values: 2,
 		},
 		{
@@ -67,59 +67,59 @@ func TestFailures(t *testing.T) {
 			},
 			problem: "the amdgpu driver is not loaded", patience: true,
 		},
-		{name: "no GPU", answer: on("list", func() (command.Result, error) { return smitest.Prints("[]") }), problem: "the driver has no GPU", patience: true},
+		{name: "no GPU", answer: handler("list", func() (command.Result, error) { return smitest.Prints("[]") }), problem: "the driver has no GPU", patience: true},
 		{
 			name: "not permitted",
-			answer: on("list", func() (command.Result, error) {
+			answer: handler("list", func() (command.Result, error) {
 				return smitest.Fails(1, "", "Traceback\namdsmi.AmdSmiLibraryException: 10 | AMDSMI_STATUS_NO_PERM - Permission Denied\n")
 			}),
 			problem: "groups render and video", patience: true,
 		},
 		{
 			name:   "an error in JSON",
-			answer: on("list", func() (command.Result, error) { return smitest.Prints(`{"error": "Driver hiccup", "code": -30}`) }),
+			answer: handler("list", func() (command.Result, error) { return smitest.Prints(`{"error": "Driver hiccup", "code": -30}`) }),
 			err:    "amd_smi: amd-smi list: Driver hiccup",
 		},
 		{
 			name:   "an error in JSON on stderr",
-			answer: on("list", func() (command.Result, error) { return smitest.Fails(5, "", `{"error": "Driver hiccup", "code": 30}`) }),
+			answer: handler("list", func() (command.Result, error) { return smitest.Fails(5, "", `{"error": "Driver hiccup", "code": 30}`) }),
 			err:    "amd_smi: amd-smi list: Driver hiccup",
 		},
 		{
-			name: "metric dies in the second device", answer: on("metric -u", func() (command.Result, error) { return smitest.Fails(-1, metric[:len(metric)-20], "") }),
+			name: "metric dies in the second device", answer: handler("metric -u", func() (command.Result, error) { return smitest.Fails(-1, metric[:len(metric)-20], "") }),
 			problem: "metric: amd_smi: amd-smi metric: output ends in the middle", devices: 2, values: 1,
 		},
 		{
 			name: "metric dies in the second device, in an envelope",
-			answer: on("metric -u", func() (command.Result, error) {
+			answer: handler("metric -u", func() (command.Result, error) {
 				return smitest.Fails(-1, `{"cpu_data": [], "gpu_data": `+metric[:len(metric)-20], "")
 			}),
 			problem: "metric: amd_smi: amd-smi metric: output ends in the middle", devices: 2, values: 1,
 		},
 		{
-			name: "metric is no JSON", answer: on("metric -u", func() (command.Result, error) { return smitest.Prints("GPU: 0\n    USAGE:\n") }),
+			name: "metric is no JSON", answer: handler("metric -u", func() (command.Result, error) { return smitest.Prints("GPU: 0\n    USAGE:\n") }),
 			problem: "metric: amd_smi: amd-smi metric: exit code 0: output is not JSON", devices: 2,
 		},
 		{
-			name: "list dies in the second device", answer: on("list", func() (command.Result, error) { return smitest.Fails(-1, list[:len(list)-10], "") }),
+			name: "list dies in the second device", answer: handler("list", func() (command.Result, error) { return smitest.Fails(-1, list[:len(list)-10], "") }),
 			problem: "list: amd_smi: amd-smi list: output ends in the middle", devices: 1, values: 1,
 		},
 		{
-			name: "exit code 1 with an answer", answer: on("metric -u", func() (command.Result, error) { return smitest.Fails(1, metric, "") }),
+			name: "exit code 1 with an answer", answer: handler("metric -u", func() (command.Result, error) { return smitest.Fails(1, metric, "") }),
 			devices: 2, values: 2,
 		},
 		{
-			name: "no section", answer: on("metric -u", func() (command.Result, error) {
+			name: "no section", answer: handler("metric -u", func() (command.Result, error) {
 				return smitest.Prints(`[{"gpu": 0, "usage": "N/A", "power": null, "clock": [], "fan": 3, "ecc_blocks": "N/A", "throttle": {"ppt_violation_status": {}}}, {"gpu": "1"}, 7, null, {"gpu": 99}]`)
 			}), devices: 2,
 		},
 		{
-			name: "no id and no address at all", answer: on("list", func() (command.Result, error) {
+			name: "no id and no address at all", answer: handler("list", func() (command.Result, error) {
 				return smitest.Prints(`[{"gpu": 0, "bdf": "N/A", "uuid": "N/A"}, {"gpu": 1}]`)
 			}), err: "neither a unique id nor a PCI address of any GPU",
 		},
 		{
-			name: "neither id nor address", answer: on("list", func() (command.Result, error) {
+			name: "neither id nor address", answer: handler("list", func() (command.Result, error) {
 				return smitest.Prints(`[{"gpu": 0, "bdf": "N/A", "uuid": "N/A"}, {"gpu": 1, "bdf": "0000:04:00.0"}, {"gpu": -1}, {}]`)
 			}), problem: "neither a unique id nor a PCI address of GPU 0", devices: 1, values: 1,
 		},

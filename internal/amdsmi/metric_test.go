@@ -46,7 +46,7 @@ func TestMilliwatts(t *testing.T) {
 // The quantities of memory under the names of all versions.
 func TestMemoryNames(t *testing.T) {
 	t.Parallel()
-	for name, to := range map[string]func(*gpu.Memory) *gpu.Opt[int64]{
+	for name, field := range map[string]func(*gpu.Memory) *gpu.Opt[int64]{
 		"total_vram":         func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Limit },
 		"vram":               func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Limit },
 		"vram_total":         func(m *gpu.Memory) *gpu.Opt[int64] { return &m.Limit },
@@ -65,7 +65,7 @@ func TestMemoryNames(t *testing.T) {
 		for _, section := range []string{"mem_usage", "fb_usage"} {
 			var d, want gpu.Device
 			readMemory(record{section: map[string]any{name: json.Number("3")}}, &d)
-			*to(&want.Memory) = gpu.Some[int64](3 << 20)
+			*field(&want.Memory) = gpu.Some[int64](3 << 20)
 			assert.Equal(t, want.Memory, d.Memory, name)
 		}
 	}

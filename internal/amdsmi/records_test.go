@@ -18,7 +18,7 @@ func TestParseRecords(t *testing.T) {
 	t.Parallel()
 	const warnings = "WARNING: User is missing the following required groups: render, video. Please add user to these groups.\n" +
 		"[amd-smi] {note} GPU[0]\n"
-	for name, in := range map[string]string{
+	for name, input := range map[string]string{
 		"list":                   `[{"gpu": 0}, {"gpu": 1}]`,
 		"gpu_data":               `{"gpu_data": [{"gpu": 0}, {"gpu": 1}]}`,
 		"gpu_data among others":  `{"cpu_data": [{"cpu": 0}], "core_data": [], "gpu_data": [{"gpu": 0}, {"gpu": 1}], "nic_data": null}`,
@@ -26,7 +26,7 @@ func TestParseRecords(t *testing.T) {
 		"warnings before, after": warnings + `[{"gpu": 0}, {"gpu": 1}]` + "\n[{\"gpu\": 0}]\nbye",
 		"what is no record":      `[{"gpu": 0}, null, 7, "N/A", {"gpu": 1}]`,
 	} {
-		list, err := parseRecords([]byte(in))
+		list, err := parseRecords([]byte(input))
 		require.NoError(t, err, name)
 		require.Len(t, list, 2, name)
 		for i, r := range list {
@@ -38,17 +38,17 @@ func TestParseRecords(t *testing.T) {
 	list, err := parseRecords([]byte(`{"gpu": 4, "bdf": "x"}`))
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	for _, in := range []string{`[]`, `{}`, `{"gpu_data": []}`, `{"gpu_data": "N/A"}`, `{"gpu_data": null}`, `[[[[[[[{"gpu": 0}]]]]]]]`} {
-		list, err = parseRecords([]byte(in))
-		require.NoError(t, err, in)
-		assert.Empty(t, list, in)
+	for _, input := range []string{`[]`, `{}`, `{"gpu_data": []}`, `{"gpu_data": "N/A"}`, `{"gpu_data": null}`, `[[[[[[[{"gpu": 0}]]]]]]]`} {
+		list, err = parseRecords([]byte(input))
+		require.NoError(t, err, input)
+		assert.Empty(t, list, input)
 	}
 	_, err = parseRecords([]byte(`{"error": "Parameter '-e' is invalid. Run '--help' for more info.", "code": -2}`))
 	var refused *toolError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, []string{"-e", "--help"}, quoted(refused.message))
 
-	for in, want := range map[string]struct {
+	for input, want := range map[string]struct {
 		records int
 		err     string
 	}{
@@ -62,9 +62,9 @@ func TestParseRecords(t *testing.T) {
 		"":                                {0, "output is not JSON: it is empty"},
 		"GPU: 0\n    USAGE: [1 %, N/A]\n": {0, `output is not JSON: it begins with "GPU: 0 USAGE`},
 	} {
-		list, err = parseRecords([]byte(in))
-		require.ErrorContains(t, err, want.err, in)
-		assert.Len(t, list, want.records, in)
+		list, err = parseRecords([]byte(input))
+		require.ErrorContains(t, err, want.err, input)
+		assert.Len(t, list, want.records, input)
 	}
 }
 

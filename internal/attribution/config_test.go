@@ -126,7 +126,7 @@ func TestWarnings(t *testing.T) {
 
 // An error has the full key.
 func TestConfigRefused(t *testing.T) {
-	for in, want := range map[string]string{
+	for input, want := range map[string]string{
 		"owners:":  "attribution: node_name: must be set",
 		"owner:":   "invalid keys: owner",
 		"node: n1": "invalid keys: node",
@@ -160,8 +160,8 @@ func TestConfigRefused(t *testing.T) {
 		"node_name: n1\nnode_labels: {labels: [a], context: prod}": "attribution::node_labels: context: ",
 		"node_name: n1\nowners: {kinds: replicasets.apps, x: 1}":   "invalid keys: x",
 	} {
-		t.Run(in, func(t *testing.T) {
-			_, err := load(t, in)
+		t.Run(input, func(t *testing.T) {
+			_, err := load(t, input)
 			require.ErrorContains(t, err, want)
 		})
 	}

@@ -60,13 +60,13 @@ func TestNotJoined(t *testing.T) {
 	m := newMachine(t, noAPI).start()
 	node := m.apply(holdAndRun(m, train))
 	require.Len(t, node.Containers, 2)
-	held := use(t, node, train.named(), uuid(0))
-	assert.Equal(t, gpu.Some(true), held.Allocated)
-	assert.False(t, general(held).Known())
-	assert.False(t, held.MemoryUsage.Known())
-	assert.False(t, held.IdleTime.Known())
-	assert.False(t, held.Power.Known())
-	assert.False(t, held.Energy.Known())
+	usage := use(t, node, train.named(), uuid(0))
+	assert.Equal(t, gpu.Some(true), usage.Allocated)
+	assert.False(t, general(usage).Known())
+	assert.False(t, usage.MemoryUsage.Known())
+	assert.False(t, usage.IdleTime.Known())
+	assert.False(t, usage.Power.Known())
+	assert.False(t, usage.Energy.Known())
 
 	used := use(t, node, train.used(), uuid(0))
 	assert.False(t, used.Allocated.Known(), "it may be the holder")
@@ -74,8 +74,8 @@ func TestNotJoined(t *testing.T) {
 	assert.Equal(t, gpu.Some(int64(4e9)), used.MemoryUsage)
 
 	node = m.apply(nodeOf(device(0)), 10)
-	held = use(t, node, train.named(), uuid(0))
-	assert.Equal(t, gpu.Some(0.8), general(held), "nobody uses the GPU")
+	usage = use(t, node, train.named(), uuid(0))
+	assert.Equal(t, gpu.Some(0.8), general(usage), "nobody uses the GPU")
 }
 
 // A user that is known to be in another pod is not the holder.
@@ -87,8 +87,8 @@ func TestNotJoinedButApart(t *testing.T) {
 	node := nodeOf(device(0))
 	run(node, 10, uuid(0), infer, 4e9, 0.3)
 	m.apply(node)
-	held := use(t, node, train.named(), uuid(0))
-	inDelta(t, 0, general(held))
+	usage := use(t, node, train.named(), uuid(0))
+	inDelta(t, 0, general(usage))
 	assert.Equal(t, gpu.Some(false), use(t, node, infer.joined(), uuid(0)).Allocated)
 }
 
@@ -150,9 +150,9 @@ func TestPodsComeAndGo(t *testing.T) {
 // The last known pods count while the API server does not answer, from the start or later.
 func TestAPIAway(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
-	away := true
+	offline := true
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return away, nil, errors.New("connection refused")
+		return offline, nil, errors.New("connection refused")
 	})
 	m.startUnread() // no error: it may come
 	node := m.apply(holdAndRun(m, train))
@@ -190,14 +190,14 @@ func TestStaticPod(t *testing.T) {
 // Only the pods of the node are requested from the API.
 func TestOnlyTheNodesPods(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
-	asked := 0
+	requests := 0
 	for _, action := range m.client.Actions() {
 		if list, ok := action.(clienttesting.ListAction); ok && action.GetResource().Resource == "pods" {
-			asked++
+			requests++
 			assert.Contains(t, list.GetListRestrictions().Fields.String(), "spec.nodeName=n1")
 		}
 	}
-	assert.Positive(t, asked)
+	assert.Positive(t, requests)
 }
 
 // Containers that differ in one name or ID are two.

@@ -73,9 +73,9 @@ func TestAdminAccess(t *testing.T) {
 func TestClaimsUnreadable(t *testing.T) {
 	m := newMachine(t, nil, podOf(train))
 	client := m.claims(resourceClaim("monitor", true, "gpu-0"))
-	asked := 0
+	requests := 0
 	client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
-		asked++
+		requests++
 		return true, nil, errors.New("forbidden")
 	})
 	m.start()
@@ -86,7 +86,7 @@ func TestClaimsUnreadable(t *testing.T) {
 		require.ErrorContains(t, node.Problems[0].Err, "resourceclaims.resource.k8s.io ml/monitor: forbidden")
 		assert.Len(t, node.Devices[0].Holders, 1)
 	}
-	assert.Equal(t, 1, asked)
+	assert.Equal(t, 1, requests)
 }
 
 // The claims of a node with many are requested a few at a time, each once.

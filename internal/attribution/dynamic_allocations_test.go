@@ -76,14 +76,14 @@ func TestDynamic(t *testing.T) {
 			m.start()
 			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Claimed(train.name, "claim", tt.driver, tt.device, tt.cdi...)))
 			node := m.apply(nodeOf(append([]gpu.Device(nil), tt.devices...)...))
-			var held []string
+			var holders []string
 			for _, u := range node.Containers {
-				held = append(held, u.DeviceID)
+				holders = append(holders, u.DeviceID)
 				assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 				assert.Equal(t, tt.driver, u.Resource)
 				assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 			}
-			assert.Equal(t, tt.want, held)
+			assert.Equal(t, tt.want, holders)
 			assert.Equal(t, tt.known, node.Devices[len(node.Devices)-1].HoldersKnown)
 			if tt.known {
 				require.Empty(t, node.Problems)

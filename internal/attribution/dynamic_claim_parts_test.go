@@ -48,8 +48,8 @@ func extended() *corev1.Pod {
 // whole returns a container with all devices of the claim, as the kubelet lists it.
 func whole(c who) *podresourcesv1.ContainerResources {
 	container := kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
-	of := container.DynamicResources[0]
-	of.ClaimResources = append(of.ClaimResources,
+	resource := container.DynamicResources[0]
+	resource.ClaimResources = append(resource.ClaimResources,
 		kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-1", "nvidia.com/gpu="+uuid(1)).DynamicResources[0].ClaimResources...)
 	return container
 }

@@ -33,9 +33,9 @@ func TestJudge(t *testing.T) {
 		{[]bool{false}, []placement{unlisted, unknown}, either, ambiguous},
 	} {
 		for _, alone := range row.alone {
-			for _, where := range row.placements {
+			for _, place := range row.placements {
 				for _, possibleUser := range row.possibleUsers {
-					assert.Equal(t, row.want, judge(alone, where, possibleUser), "%v %v %v", alone, where, possibleUser)
+					assert.Equal(t, row.want, judge(alone, place, possibleUser), "%v %v %v", alone, place, possibleUser)
 				}
 			}
 		}

@@ -80,13 +80,13 @@ func TestDialects(t *testing.T) {
 			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, tt.resource, tt.id)))
 			node := m.apply(nodeOf(append([]gpu.Device(nil), tt.devices...)...))
 			require.Empty(t, node.Problems)
-			var held []string
+			var holders []string
 			for _, u := range node.Containers {
-				held = append(held, u.DeviceID)
+				holders = append(holders, u.DeviceID)
 				assert.Equal(t, tt.sharing, u.Sharing)
 				assert.Equal(t, tt.resource, u.Resource)
 			}
-			assert.Equal(t, tt.want, held)
+			assert.Equal(t, tt.want, holders)
 			for _, d := range node.Devices {
 				assert.True(t, d.HoldersKnown)
 			}

@@ -109,8 +109,8 @@ func TestIgnoredChangesNothing(t *testing.T) {
 			}
 			kubelet.list = append([]podresources.Allocation(nil), w.kubelet.list...)
 			for _, a := range strangers(r) {
-				at := r.IntN(len(w.kubelet.list) + 1)
-				w.kubelet.list = append(w.kubelet.list[:at:at], append([]podresources.Allocation{a}, w.kubelet.list[at:]...)...)
+				index := r.IntN(len(w.kubelet.list) + 1)
+				w.kubelet.list = append(w.kubelet.list[:index:index], append([]podresources.Allocation{a}, w.kubelet.list[index:]...)...)
 			}
 			other := *node
 			other.Devices = append([]gpu.Device(nil), node.Devices...)

@@ -22,11 +22,11 @@ import (
 )
 
 // initPod returns a pod whose init container requests GPUs.
-func initPod(of string, first, then string) *corev1.Pod {
+func initPod(claimOrResource string, first, then string) *corev1.Pod {
 	pod := podOf(train)
 	asks := func(name, count string) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{
-			Limits: corev1.ResourceList{corev1.ResourceName(of): quantity.MustParse(count)},
+			Limits: corev1.ResourceList{corev1.ResourceName(claimOrResource): quantity.MustParse(count)},
 		}}
 	}
 	pod.Spec.InitContainers = []corev1.Container{asks(helper.name, first)}
@@ -98,13 +98,13 @@ func TestInitContainerKeepsAGPU(t *testing.T) {
 }
 
 // initClaimPod returns a pod whose init container has the claim "both", and possibly its next container as well.
-func initClaimPod(taken bool) *corev1.Pod {
+func initClaimPod(allocated bool) *corev1.Pod {
 	pod, claim := initPod(resource, "0", "0"), "both"
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimName: &claim}}
-	has := corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus", Request: "r"}}}
-	pod.Spec.InitContainers[0].Resources = has
-	if taken {
-		pod.Spec.Containers[0].Resources = has
+	requirements := corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus", Request: "r"}}}
+	pod.Spec.InitContainers[0].Resources = requirements
+	if allocated {
+		pod.Spec.Containers[0].Resources = requirements
 	}
 	return pod
 }

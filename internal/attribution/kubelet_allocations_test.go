@@ -51,7 +51,7 @@ func TestKubeletRestart(t *testing.T) {
 func TestKubeletRestartForgets(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	bare := func(pod string) *podresourcesv1.PodResources { return kubelettest.Pod(pod) }
-	of := func(w who, n int) *podresourcesv1.PodResources {
+	podResources := func(w who, n int) *podresourcesv1.PodResources {
 		return kubelettest.Pod(w.pod, kubelettest.Container(w.name, resource, uuid(n)))
 	}
 	restart := func(pods ...*podresourcesv1.PodResources) {
@@ -62,17 +62,17 @@ func TestKubeletRestartForgets(t *testing.T) {
 	holders := func(seconds float64) map[string]string {
 		node := m.apply(nodeOf(device(0), device(1)), seconds)
 		require.Empty(t, node.Problems)
-		found := map[string]string{}
+		got := map[string]string{}
 		for i := range node.Devices {
 			require.True(t, node.Devices[i].HoldersKnown)
 			for _, h := range node.Devices[i].Holders {
-				found[node.Devices[i].Name] += h.Container.PodName
+				got[node.Devices[i].Name] += h.Container.PodName
 			}
 		}
-		return found
+		return got
 	}
 	both := map[string]string{"nvidia0": train.pod, "nvidia1": infer.pod}
-	m.kubelet.Set(of(train, 0), of(infer, 1))
+	m.kubelet.Set(podResources(train, 0), podResources(infer, 1))
 	require.Equal(t, both, holders(1))
 
 	restart()
@@ -81,19 +81,19 @@ func TestKubeletRestartForgets(t *testing.T) {
 	m.kubelet.Set(bare(train.pod), bare(infer.pod))
 	restart(bare(train.pod), bare(infer.pod))
 	assert.Equal(t, both, holders(1), "pods without devices yet")
-	m.kubelet.Set(of(train, 0), bare(infer.pod))
+	m.kubelet.Set(podResources(train, 0), bare(infer.pod))
 	assert.Equal(t, both, holders(1), "some")
-	m.kubelet.Set(of(train, 0), of(infer, 1))
+	m.kubelet.Set(podResources(train, 0), podResources(infer, 1))
 	assert.Equal(t, both, holders(1), "all")
-	m.kubelet.Set(of(train, 0))
+	m.kubelet.Set(podResources(train, 0))
 	assert.Equal(t, map[string]string{"nvidia0": train.pod}, holders(1), "it knows all again")
 
-	restart(of(infer, 0))
+	restart(podResources(infer, 0))
 	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1), "the device is another's now")
 	restart(bare(infer.pod))
 	assert.Equal(t, map[string]string{"nvidia0": infer.pod}, holders(1))
 	assert.Empty(t, holders((restartTime + time.Second).Seconds()), "it had the time to know")
-	m.kubelet.Set(of(train, 0))
+	m.kubelet.Set(podResources(train, 0))
 	require.Len(t, holders(1), 1)
 	restart()
 	require.Len(t, holders(1), 1)
@@ -111,9 +111,9 @@ func TestNewKubelet(t *testing.T) {
 	known := func(seconds float64) [2]bool {
 		node := m.apply(nodeOf(device(0), device(1)), seconds)
 		require.Empty(t, node.Problems)
-		held := node.Devices[0].HoldersKnown && len(node.Devices[0].Holders) == 1
-		assert.Equal(t, node.Devices[0].HoldersKnown, held)
-		return [2]bool{held, node.Devices[1].HoldersKnown}
+		allocated := node.Devices[0].HoldersKnown && len(node.Devices[0].Holders) == 1
+		assert.Equal(t, node.Devices[0].HoldersKnown, allocated)
+		return [2]bool{allocated, node.Devices[1].HoldersKnown}
 	}
 	pod := kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)))
 	start(m.now.Add(-time.Second), kubelettest.Pod(train.pod))

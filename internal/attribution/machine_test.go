@@ -274,15 +274,15 @@ func run(node *gpu.Node, pid int64, deviceID string, c who, bytes int64, sm floa
 // use returns what a container has of a device.
 func use(t testing.TB, node *gpu.Node, c *gpu.Container, deviceID string) gpu.ContainerUse {
 	t.Helper()
-	var found *gpu.ContainerUse
+	var result *gpu.ContainerUse
 	for i := range node.Containers {
 		if u := &node.Containers[i]; assert.ObjectsAreEqual(c, u.Container) && u.DeviceID == deviceID {
-			require.Nil(t, found, "reported twice")
-			found = u
+			require.Nil(t, result, "reported twice")
+			result = u
 		}
 	}
-	require.NotNil(t, found, "no %+v on %s", c, deviceID)
-	return *found
+	require.NotNil(t, result, "no %+v on %s", c, deviceID)
+	return *result
 }
 
 func general(u gpu.ContainerUse) gpu.Opt[float64] { return u.Utilization[gpu.TaskGeneral] }

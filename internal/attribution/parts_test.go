@@ -27,20 +27,20 @@ func card(n int) gpu.Device {
 }
 
 // asking adds a container to a pod's specification, which requests some of a resource.
-func asking(pod *corev1.Pod, name, of string, count int) {
+func asking(pod *corev1.Pod, name, resource string, count int) {
 	c := corev1.Container{Name: name}
 	if count > 0 {
-		c.Resources.Limits = corev1.ResourceList{corev1.ResourceName(of): *quantity.NewQuantity(int64(count), quantity.DecimalSI)}
+		c.Resources.Limits = corev1.ResourceList{corev1.ResourceName(resource): *quantity.NewQuantity(int64(count), quantity.DecimalSI)}
 	}
 	pod.Spec.Containers = append(pod.Spec.Containers, c)
 }
 
 // annotated returns a pod whose containers each request a device of a resource.
-func annotated(of string, annotations map[string]string, containers ...who) *corev1.Pod {
+func annotated(resource string, annotations map[string]string, containers ...who) *corev1.Pod {
 	pod := podOf(containers...)
 	pod.Annotations = annotations
 	for _, c := range containers {
-		asking(pod, c.name, of, 1)
+		asking(pod, c.name, resource, 1)
 	}
 	return pod
 }
@@ -163,11 +163,11 @@ func TestAnnotationsThatDoNotCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, tt.change, tt.pod).start()
-			of := resource
+			resourceName := resource
 			if name == "gpushare without all it needs" {
-				of = "aliyun.com/gpu-mem"
+				resourceName = "aliyun.com/gpu-mem"
 			}
-			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, of, tt.id)))
+			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resourceName, tt.id)))
 			node := m.apply(nodeOf(card(0), card(1), card(2), mig(2, 1)))
 			for i := range node.Devices {
 				assert.Empty(t, node.Devices[i].Holders)

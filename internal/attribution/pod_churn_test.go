@@ -20,10 +20,10 @@ func kept(a *Attributor) map[string]int {
 	c := a.containers
 	sizes := map[string]int{"users": len(c.users), "holders": len(c.holders), "known": len(c.known)}
 	for vendor, h := range a.histories {
-		for what, size := range map[string]int{
+		for name, size := range map[string]int{
 			"totals": len(h.accounting.totals.containers), "meters": len(h.accounting.totals.meters), "sharing": len(h.sharing), "running": len(h.running),
 		} {
-			sizes[string(vendor)+" "+what] = size
+			sizes[string(vendor)+" "+name] = size
 		}
 	}
 	return sizes
@@ -53,15 +53,15 @@ func TestChurn(t *testing.T) {
 				m.apply(node, 10)
 				require.GreaterOrEqual(t, len(node.Containers), pods)
 			}
-			for what, size := range kept(m.attributor) {
-				assert.LessOrEqual(t, size, (2*keepContainers+1)*2*pods, what) // users and holders
+			for subject, size := range kept(m.attributor) {
+				assert.LessOrEqual(t, size, (2*keepContainers+1)*2*pods, subject) // users and holders
 			}
 			m.kubelet.Set()
 			for range 2*keepContainers + 1 {
 				m.apply(nodeOf(), 10)
 			}
-			for what, size := range kept(m.attributor) {
-				assert.Zero(t, size, what)
+			for subject, size := range kept(m.attributor) {
+				assert.Zero(t, size, subject)
 			}
 			assert.Contains(t, kept(m.attributor), string(gpu.NVIDIA)+" totals")
 		})

@@ -63,13 +63,13 @@ func (m *machine) startAway() {
 // startThenAway starts the Attributor before the API server becomes unreadable.
 func (m *machine) startThenAway() {
 	m.t.Helper()
-	var away atomic.Bool
+	var offline atomic.Bool
 	var watcher atomic.Pointer[watch.FakeWatcher]
 	m.client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return away.Load(), nil, errors.New("unauthorized")
+		return offline.Load(), nil, errors.New("unauthorized")
 	})
 	m.client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
-		if away.Load() {
+		if offline.Load() {
 			return true, nil, errors.New("unauthorized")
 		}
 		w := watch.NewFake()
@@ -78,7 +78,7 @@ func (m *machine) startThenAway() {
 	})
 	m.start()
 	require.Eventually(m.t, func() bool { return watcher.Load() != nil }, time.Minute, time.Millisecond)
-	away.Store(true)
+	offline.Store(true)
 	watcher.Load().Stop()
 	require.Eventually(m.t, func() bool { return m.attributor.view.Pods.Err() != nil }, time.Minute, time.Millisecond)
 }
@@ -162,10 +162,10 @@ func TestRecreatedUnseen(t *testing.T) {
 	one(t, m.apply(holdAndRun(m, train)), train.joined())
 	node := m.apply(m.runRecreated(recreated{train}), 10)
 	require.Len(t, node.Containers, 2)
-	held := use(t, node, train.joined(), uuid(0))
-	assert.False(t, general(held).Known())
-	assert.False(t, held.MemoryUsage.Known())
-	assert.False(t, held.IdleTime.Known())
+	usage := use(t, node, train.joined(), uuid(0))
+	assert.False(t, general(usage).Known())
+	assert.False(t, usage.MemoryUsage.Known())
+	assert.False(t, usage.IdleTime.Known())
 	used := use(t, node, &gpu.Container{PodUID: recreated{train}.uid(), ID: recreated{train}.id()}, uuid(0))
 	assert.False(t, used.Allocated.Known())
 }

@@ -214,8 +214,8 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 			watts += value(w.t, u.Power)
 			energy += w.grown(last[key].energy, u.Energy)
 			require.LessOrEqual(w.t, w.grown(last[key].idle, u.IdleTime), seconds+epsilon)
-			held := value(w.t, boolean(u.Allocated)) == 1
-			require.False(w.t, u.IdleTime.Known() && !held, "what is not held is not idle")
+			allocated := value(w.t, boolean(u.Allocated)) == 1
+			require.False(w.t, u.IdleTime.Known() && !allocated, "what is not held is not idle")
 		}
 		for task, sum := range utilization {
 			bound, ok := d.Utilization[task].Get()

@@ -37,11 +37,11 @@ func TestDeviceNodesThatAreNotKnown(t *testing.T) {
 			m := newMachine(t, nil, podOf(train)).start()
 			m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, tt.id)))
 			node := m.apply(nodeOf(append([]gpu.Device(nil), tt.devices...)...))
-			var held []string
+			var holders []string
 			for _, u := range node.Containers {
-				held = append(held, u.DeviceID)
+				holders = append(holders, u.DeviceID)
 			}
-			assert.Equal(t, tt.want, held)
+			assert.Equal(t, tt.want, holders)
 			assert.Equal(t, tt.want != nil, node.Devices[0].HoldersKnown, "it is unknown whether a container has a GPU")
 			if tt.want != nil {
 				require.Empty(t, node.Problems)

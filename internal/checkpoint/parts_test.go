@@ -22,12 +22,12 @@ import (
 
 // partsOf returns the parts of a source, by name.
 func partsOf(s *checkpoint.Store, source string) map[string]string {
-	found := map[string]string{}
+	got := map[string]string{}
 	s.Parts(source, func(name string, data []byte) error {
-		found[name] = string(data)
+		got[name] = string(data)
 		return nil
 	})
-	return found
+	return got
 }
 
 // load loads the state of a source, and its parts.

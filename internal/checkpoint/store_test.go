@@ -142,8 +142,8 @@ func (c *crash) step() {
 // is sent, and has one UID however often it is sent.
 func TestCrashBetweenEachTwoSteps(t *testing.T) {
 	const changes = 6
-	for at := 0; ; at++ {
-		disk, sent, run := &checkpointtest.Storage{}, map[int]map[string]bool{}, 0
+	for offset := 0; ; offset++ {
+		disk, requests, run := &checkpointtest.Storage{}, map[int]map[string]bool{}, 0
 		// process makes a change after what it knows, until there are enough, and sends what waits with every second one.
 		process := func(c *crash) (crashed bool) {
 			defer func() {
@@ -168,13 +168,13 @@ func TestCrashBetweenEachTwoSteps(t *testing.T) {
 					}
 					c.step()
 					for _, uid := range uidsOf(logs) {
-						var change, by int
-						_, err := fmt.Sscanf(uid, "%d by %d", &change, &by)
+						var change, delta int
+						_, err := fmt.Sscanf(uid, "%d by %d", &change, &delta)
 						require.NoError(t, err)
-						if sent[change] == nil {
-							sent[change] = map[string]bool{}
+						if requests[change] == nil {
+							requests[change] = map[string]bool{}
 						}
-						sent[change][uid] = true
+						requests[change][uid] = true
 					}
 					c.step()
 					s.Accepted(t.Context(), number)
@@ -191,14 +191,14 @@ func TestCrashBetweenEachTwoSteps(t *testing.T) {
 			assert.Zero(t, log.Len(), log.All())
 			return false
 		}
-		crashed := process(&crash{at})
-		process(&crash{at / 2}) // and once more
+		crashed := process(&crash{offset})
+		process(&crash{offset / 2}) // and once more
 		require.False(t, process(&crash{1 << 30}))
 		for change := 1; change <= changes; change++ {
-			assert.Len(t, sent[change], 1, "change %d, crash at step %d: %v", change, at, sent[change])
+			assert.Len(t, requests[change], 1, "change %d, crash at step %d: %v", change, offset, requests[change])
 		}
 		if !crashed {
-			require.Greater(t, at, 30, "all steps")
+			require.Greater(t, offset, 30, "all steps")
 			return
 		}
 	}

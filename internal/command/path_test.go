@@ -61,15 +61,15 @@ func TestFind(t *testing.T) {
 
 	path := filepath.Join(second, executable(NvidiaSMI))
 	require.NoError(t, os.WriteFile(path, nil, 0o700))
-	found, libraries, err := find(l.tool, l.path, l.places)
+	got, libraries, err := find(l.tool, l.path, l.places)
 	require.NoError(t, err, "a tool that was installed later is found")
-	assert.Equal(t, path, found)
+	assert.Equal(t, path, got)
 	assert.Equal(t, "/driver/lib64", libraries)
 
 	require.NoError(t, os.Mkdir(filepath.Join(first, executable(NvidiaSMI)), 0o700))
-	found, _, err = find(l.tool, l.path, l.places)
+	got, _, err = find(l.tool, l.path, l.places)
 	require.NoError(t, err)
-	assert.Equal(t, path, found, "a folder with the tool's name is skipped")
+	assert.Equal(t, path, got, "a folder with the tool's name is skipped")
 
 	require.NoError(t, os.Remove(path))
 	_, _, err = find(l.tool, l.path, l.places)

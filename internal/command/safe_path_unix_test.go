@@ -55,8 +55,8 @@ func TestUnsafePath(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			path := c.change(t, tool(t))
 			_, _, configured := find(NvidiaSMI, path, nil)
-			_, _, found := find(NvidiaSMI, "", []place{{dir: filepath.Dir(path)}})
-			for _, err := range []error{configured, found} {
+			_, _, ok := find(NvidiaSMI, "", []place{{dir: filepath.Dir(path)}})
+			for _, err := range []error{configured, ok} {
 				if c.want == "" {
 					require.NoError(t, err)
 					continue
@@ -78,8 +78,8 @@ func link(t *testing.T, path string, mode os.FileMode) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	at := filepath.Join(dir, filepath.Base(path))
-	require.NoError(t, os.Symlink(path, at))
+	target := filepath.Join(dir, filepath.Base(path))
+	require.NoError(t, os.Symlink(path, target))
 	chmod(t, dir, mode)
-	return at
+	return target
 }

@@ -40,12 +40,12 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c Check
-			at := func(i int) time.Time { return start.Add(time.Duration(i) * 10 * time.Second) }
+			timeAt := func(i int) time.Time { return start.Add(time.Duration(i) * 10 * time.Second) }
 			for i, value := range tt.values {
-				verdict, reset := c.Next(Reading{value, at(i)}, 1050, 0)
+				verdict, reset := c.Next(Reading{value, timeAt(i)}, 1050, 0)
 				assert.Equal(t, tt.want[i], verdict, "read %d", i)
 				if verdict == Reset {
-					assert.Equal(t, Reading{tt.values[tt.reset], at(tt.reset)}, reset)
+					assert.Equal(t, Reading{tt.values[tt.reset], timeAt(tt.reset)}, reset)
 				}
 			}
 		})

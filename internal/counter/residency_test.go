@@ -15,10 +15,10 @@ import (
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // looks has two limiters. One of them is never at work.
-func looks(seconds float64, total, found uint64) Looks {
+func looks(seconds float64, total, active uint64) Looks {
 	return Looks{
 		Clock: gpu.Some(time.Duration(seconds * float64(time.Second))), Total: total,
-		Limiters: []gpu.Opt[uint64]{gpu.Some(found), gpu.Some[uint64](0), {}},
+		Limiters: []gpu.Opt[uint64]{gpu.Some(active), gpu.Some[uint64](0), {}},
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 
 func TestCompleteIDs(t *testing.T) {
 	const address, id = "0000:c1:00.0", "00112233445566aa"
-	at := func(id string, partition Opt[int]) Device {
+	device := func(id string, partition Opt[int]) Device {
 		return Device{ID: id, Name: "card1", Info: Info{PCIAddress: address}, Partition: partition}
 	}
 	whole, first := Opt[int]{}, Some(0)
 	n := Node{
 		Host:    Host{Name: "host", NodeName: "node"},
-		Devices: []Device{at("", whole), at("", first), at(id, whole), at(id+"/0", first), {Name: "nvidia3"}},
+		Devices: []Device{device("", whole), device("", first), device(id, whole), device(id+"/0", first), {Name: "nvidia3"}},
 		Processes: []Process{
 			{Location: Location{PCIAddress: address}},
 			{Location: Location{PCIAddress: address, Partition: first}},

@@ -14,15 +14,15 @@ import (
 
 func TestOptional(t *testing.T) {
 	var none Opt[int64]
-	_, known := none.Get()
-	assert.False(t, known)
+	_, ok := none.Get()
+	assert.False(t, ok)
 	assert.Equal(t, Some[int64](7), none.Or(Some[int64](7)))
 	assert.Equal(t, Some[int64](0), Some[int64](0).Or(Some[int64](7)), "a 0 that was read is a reading")
 
 	var counter Counter[float64]
 	assert.False(t, counter.Known())
-	total, known := Total(0.0).Get()
-	assert.True(t, known)
+	total, ok := Total(0.0).Get()
+	assert.True(t, ok)
 	assert.Zero(t, total)
 }
 

@@ -17,8 +17,8 @@ func TestClock(t *testing.T) {
 	var c clock
 	// read is what a message has that was written at a time of CLOCK_MONOTONIC, stamped by a clock that lags, and read after a delay.
 	read := func(written, lag, delay time.Duration) time.Duration {
-		at := c.time(written-lag, start.Add(written+delay), written+delay)
-		return at.Sub(start) - written // the error
+		got := c.time(written-lag, start.Add(written+delay), written+delay)
+		return got.Sub(start) - written // the error
 	}
 	assert.Equal(t, time.Millisecond, read(day, 3*time.Second, time.Millisecond), "the first is taken to be read at once")
 	assert.InDelta(t, time.Millisecond, read(day+time.Second, 3*time.Second, 900*time.Millisecond), float64(2*time.Millisecond), "a delayed one")

@@ -46,16 +46,16 @@ func xid(code, stamp string) Record {
 }
 
 func newFollower(open func() (source, error)) (*Follower, chan []Event) {
-	found := make(chan []Event, 100)
-	f := New(DefaultConfig(), func(events []Event) { found <- events })
+	received := make(chan []Event, 100)
+	f := New(DefaultConfig(), func(events []Event) { received <- events })
 	f.open = open
-	return f, found
+	return f, received
 }
 
 func TestFollower(t *testing.T) {
 	t.Parallel()
 	log := &scripted{steps: make(chan step)}
-	f, found := newFollower(func() (source, error) { return log, nil })
+	f, ok := newFollower(func() (source, error) { return log, nil })
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f.times = func() (time.Time, time.Duration) { return now, time.Hour }
 	f.Start()
@@ -66,14 +66,14 @@ func TestFollower(t *testing.T) {
 	log.steps <- step{records: []Record{xid("31", "3599000000"), xid("43", "3600000000"), {Text: "NVRM: Xid (PCI:0000:9b:00): 79, b"}}}
 	assert.Equal(t, []Event{
 		{Address: at, XID: 31, Text: "a", Time: now}, {Address: at, XID: 43, Text: "a", Time: now}, {Address: at, XID: 79, Text: "b", Time: now},
-	}, <-found, "without what a program wrote; the first that is read is taken to be new")
+	}, <-ok, "without what a program wrote; the first that is read is taken to be new")
 	log.steps <- step{records: []Record{xid("13", "3599500000")}}
-	assert.Equal(t, now.Add(-500*time.Millisecond), (<-found)[0].Time)
+	assert.Equal(t, now.Add(-500*time.Millisecond), (<-ok)[0].Time)
 	require.NoError(t, f.Problem())
 	assert.EqualValues(t, 1, f.Overruns())
 	f.Close()
 	assert.True(t, log.closed.Load())
-	assert.Empty(t, found)
+	assert.Empty(t, ok)
 }
 
 // A log that cannot be opened or read is a problem, and neither waits for it.

@@ -33,13 +33,13 @@ func TestThisKernel(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			cfg := DefaultConfig()
 			cfg.Method = method
-			found, none := make(chan []Event, 100), make(chan []Event, 100)
+			received, none := make(chan []Event, 100), make(chan []Event, 100)
 			log, err := openLog(cfg)
 			if errors.Is(err, os.ErrPermission) {
 				t.Skip("the kernel's log of this machine may not be read by this method: ", err)
 			}
 			require.NoError(t, err)
-			f := New(cfg, func(events []Event) { found <- events })
+			f := New(cfg, func(events []Event) { received <- events })
 			f.open, f.programs = func() (source, error) { return log, nil }, true
 			other := New(cfg, func(events []Event) { none <- events })
 			opened := make(chan struct{})
@@ -54,7 +54,7 @@ func TestThisKernel(t *testing.T) {
 				before := time.Now()
 				_, err = fmt.Fprintf(device, "<3>NVRM: Xid (PCI:0000:9b:00): %d, pid=%d, name=the test, not \"real\"; é\n", 79+n, pid)
 				require.NoError(t, err)
-				e := comesBack(t, f, found, pid)
+				e := comesBack(t, f, received, pid)
 				assert.EqualValues(t, 79+n, e.XID)
 				assert.Equal(t, at, e.Address)
 				assert.Equal(t, "the test", e.Process)
@@ -70,12 +70,12 @@ func TestThisKernel(t *testing.T) {
 }
 
 // comesBack waits for the only line of a process. The log is the machine's: this test may run there in other processes.
-func comesBack(t *testing.T, f *Follower, found <-chan []Event, pid int64) Event {
+func comesBack(t *testing.T, f *Follower, received <-chan []Event, pid int64) Event {
 	t.Helper()
 	late := time.After(time.Minute)
 	for {
 		select {
-		case events := <-found:
+		case events := <-received:
 			events = slices.DeleteFunc(events, func(e Event) bool { return e.PID != gpu.Some(pid) })
 			if len(events) > 0 {
 				require.Len(t, events, 1)

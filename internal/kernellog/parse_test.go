@@ -79,7 +79,7 @@ func TestNVIDIA(t *testing.T) {
 
 func TestAMD(t *testing.T) {
 	t.Parallel()
-	const at = "0000:03:00.0"
+	const address = "0000:03:00.0"
 	for text, want := range map[string]Event{
 		"amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=2662395, emitted seq=2662397": {Kind: KindRingTimeout, Part: "gfx_0.0.0", Text: "ring gfx_0.0.0 timeout, signaled seq=2662395, emitted seq=2662397"},
 		"amdgpu 0000:03:00.0: ring sdma0 timeout, but soft recovered":                                    {Kind: KindRingTimeout, Part: "sdma0", Recovered: true, Text: "ring sdma0 timeout, but soft recovered"},
@@ -123,13 +123,13 @@ func TestAMD(t *testing.T) {
 		"amdgpu 0000:03:00.0: amdgpu: RAS poison consumption, fall back to gpu reset flow: client id 27": {Kind: KindRAS, Class: gpu.ClassPoison, Text: "RAS poison consumption, fall back to gpu reset flow: client id 27"},
 		"amdgpu 0000:03:00.0: amdgpu: poison is consumed by client 27, kick off gpu reset flow":          {Kind: KindRAS, Class: gpu.ClassPoison, Text: "poison is consumed by client 27, kick off gpu reset flow"},
 	} {
-		want.Address = at
+		want.Address = address
 		assert.Equal(t, []Event{want}, Parse(&Record{Text: text}), text)
 	}
 	old := Record{Text: "[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, signaled seq=1, emitted seq=2"}
 	want := Event{Kind: KindRingTimeout, Part: "gfx", Text: "ring gfx timeout, signaled seq=1, emitted seq=2"}
 	assert.Equal(t, []Event{want}, Parse(&old), "no address")
-	old.Device, want.Address = "+pci:0000:03:00.0", at
+	old.Device, want.Address = "+pci:0000:03:00.0", address
 	assert.Equal(t, []Event{want}, Parse(&old), "the address that the kernel adds")
 	for _, text := range []string{
 		"amdgpu 0000:03:00.0: amdgpu: GPU reset succeeded, trying to resume",

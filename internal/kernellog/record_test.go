@@ -63,9 +63,9 @@ func TestParseSyslog(t *testing.T) {
 // A message of several lines has the same prefix on each. Without a time it cannot be distinguished from several messages.
 func TestLinesOfOneMessage(t *testing.T) {
 	t.Parallel()
-	at := gpu.Some(1500 * time.Millisecond)
+	uptime := gpu.Some(1500 * time.Millisecond)
 	assert.Equal(t, []Record{
-		{Level: 3, Stamp: at, Text: "a\nb"}, {Level: 4, Stamp: at, Text: "c"}, {Level: 4, Stamp: gpu.Some(2 * time.Second), Text: "d"}, {Level: 4, Text: "e"}, {Level: 4, Text: "f"},
+		{Level: 3, Stamp: uptime, Text: "a\nb"}, {Level: 4, Stamp: uptime, Text: "c"}, {Level: 4, Stamp: gpu.Some(2 * time.Second), Text: "d"}, {Level: 4, Text: "e"}, {Level: 4, Text: "f"},
 	}, joinLines([]string{
 		"<3>[    1.500000] a", "<3>[    1.500000] b", "<4>[    1.500000] c", "broken", "<4>[    2.000000] d", "<4>e", "<4>f",
 	}))

@@ -13,8 +13,8 @@ import (
 
 func TestRequests(t *testing.T) {
 	ready, made := "ready", "pod-made-x7k2p"
-	claims := func(of ...corev1.ResourceClaim) corev1.ResourceRequirements {
-		return corev1.ResourceRequirements{Claims: of}
+	claims := func(resource ...corev1.ResourceClaim) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Claims: resource}
 	}
 	pod := &corev1.Pod{
 		Spec: corev1.PodSpec{

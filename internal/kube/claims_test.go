@@ -45,9 +45,9 @@ func newTestClaims(t *testing.T, objects ...runtime.Object) (c *Claims, client *
 	c.resolve = func(_ context.Context, resource schema.GroupResource) (*meta.RESTMapping, error) {
 		return mapped(resource, "v1beta1", "ResourceClaim", true), nil
 	}
-	at := time.Unix(1_700_000_000, 0)
-	c.now = func() time.Time { return at }
-	return c, client, &at
+	start := time.Unix(1_700_000_000, 0)
+	c.now = func() time.Time { return start }
+	return c, client, &start
 }
 
 func TestClaims(t *testing.T) {

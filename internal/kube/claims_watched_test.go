@@ -140,16 +140,16 @@ func TestWatchedClaims(t *testing.T) {
 
 func TestClaimsOfAPod(t *testing.T) {
 	always, name := corev1.ContainerRestartPolicyAlways, "train-c-x1"
-	with := func(container string, claims ...corev1.ResourceClaim) corev1.Container {
+	withClaims := func(container string, claims ...corev1.ResourceClaim) corev1.Container {
 		return corev1.Container{Name: container, Resources: corev1.ResourceRequirements{Claims: claims}}
 	}
-	sidecar := with("sidecar", corev1.ResourceClaim{Name: "gpus", Request: "one"})
+	sidecar := withClaims("sidecar", corev1.ResourceClaim{Name: "gpus", Request: "one"})
 	sidecar.RestartPolicy = &always
 	pod := &corev1.Pod{
 		Spec: corev1.PodSpec{
 			ResourceClaims: []corev1.PodResourceClaim{{Name: "gpus"}, {Name: "later"}},
-			InitContainers: []corev1.Container{with("first", corev1.ResourceClaim{Name: "gpus"}), sidecar},
-			Containers:     []corev1.Container{with("main", corev1.ResourceClaim{Name: "gpus"}), with("none")},
+			InitContainers: []corev1.Container{withClaims("first", corev1.ResourceClaim{Name: "gpus"}), sidecar},
+			Containers:     []corev1.Container{withClaims("main", corev1.ResourceClaim{Name: "gpus"}), withClaims("none")},
 		},
 		Status: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "gpus", ResourceClaimName: &name}}},
 	}

@@ -67,11 +67,11 @@ func FuzzPod(f *testing.F) {
 	f.Add(wire)
 	options := PodsOptions{Labels: []string{"team"}, Annotations: []string{"team"}, Metadata: func(string) bool { return true }}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var sent corev1.Pod
-		if sent.Unmarshal(data) != nil {
+		var input corev1.Pod
+		if input.Unmarshal(data) != nil {
 			return
 		}
-		pod := &storePod(&sent, &options).pod
+		pod := &storePod(&input, &options).pod
 		requireText(t, maxValue, pod.Attributes["k8s.pod.label.team"], pod.Attributes["k8s.pod.annotation.team"])
 		for _, owner := range (*Owners)(nil).Of(pod) {
 			requireText(t, maxName, owner.Kind, owner.Name, owner.UID)
@@ -181,25 +181,25 @@ func FuzzOwners(f *testing.F) {
 			part := strings.SplitN(line+"  ", " ", 3)
 			chain = append(chain, metav1.OwnerReference{APIVersion: part[0], Kind: part[1], Name: strings.TrimSpace(part[2]), UID: types.UID(line)})
 		}
-		found := (&Owners{chainSource{chain: chain}}).Of(&Pod{Namespace: "ml", Owners: chain[:1]})
-		if len(found) == 0 || len(found) > maxDepth {
-			t.Fatalf("%d owners of %d", len(found), len(chain))
+		got := (&Owners{chainSource{chain: chain}}).Of(&Pod{Namespace: "ml", Owners: chain[:1]})
+		if len(got) == 0 || len(got) > maxDepth {
+			t.Fatalf("%d owners of %d", len(got), len(chain))
 		}
-		for kind, owner := range gpu.NearestOwners(found) {
-			first := slices.IndexFunc(found, func(o gpu.Owner) bool {
+		for kind, owner := range gpu.NearestOwners(got) {
+			first := slices.IndexFunc(got, func(o gpu.Owner) bool {
 				group, _, _ := strings.Cut(o.APIVersion, "/")
 				return o.Kind == gpu.OwnerKind(kind).String() && strings.Contains(o.APIVersion, "/") && (group == "apps" || group == "batch") &&
 					(group == "batch") == strings.HasSuffix(o.Kind, "Job")
 			})
-			if (owner == nil) != (first < 0) || owner != nil && owner != &found[first] {
-				t.Fatalf("%s: %v of %v", gpu.OwnerKind(kind), owner, found)
+			if (owner == nil) != (first < 0) || owner != nil && owner != &got[first] {
+				t.Fatalf("%s: %v of %v", gpu.OwnerKind(kind), owner, got)
 			}
 		}
-		asked := AskOwners(clients, DefaultKinds())
+		owners := AskOwners(clients, DefaultKinds())
 		for i := range chain {
-			asked.Of(&Pod{Namespace: "ml", Owners: chain[i : i+1]})
+			owners.Of(&Pod{Namespace: "ml", Owners: chain[i : i+1]})
 		}
-		source := asked.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+		source := owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
 		for key := range source.known {
 			if key.kind.String() != "Job.batch" && key.kind.String() != "ReplicaSet.apps" || strings.Contains(key.name, "/") || key.name == "" {
 				t.Fatalf("%+v is requested", key)

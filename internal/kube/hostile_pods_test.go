@@ -20,7 +20,7 @@ import (
 // server checks only the keys of annotations and that owners have a name. If one byte is not UTF-8, a backend refuses the whole message.
 func TestWhatAPodSaysOfItselfIsText(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
-	sent := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+	input := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "tenant", Name: "train", UID: "uid",
 		Annotations: map[string]string{"team": "a\xff", "long": long},
 		Labels:      map[string]string{"app": "b\xfe"},
@@ -28,7 +28,7 @@ func TestWhatAPodSaysOfItselfIsText(t *testing.T) {
 			APIVersion: "v1\xff", Kind: "Kind\xff" + long, Name: "name\xff" + long, UID: "uid\xff", Controller: new(bool),
 		}},
 	}}
-	wire, err := sent.Marshal()
+	wire, err := input.Marshal()
 	require.NoError(t, err)
 	var pod corev1.Pod
 	require.NoError(t, pod.Unmarshal(wire))

@@ -15,13 +15,13 @@ import (
 func TestInitDevices(t *testing.T) {
 	const gpu, other = "nvidia.com/gpu", "rdma/hca"
 	always := corev1.ContainerRestartPolicyAlways
-	box := func(name, of, count string) corev1.Container {
+	box := func(name, requests, count string) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{
-			corev1.ResourceName(of): resource.MustParse(count), "cpu": resource.MustParse("8"),
+			corev1.ResourceName(requests): resource.MustParse(count), "cpu": resource.MustParse("8"),
 		}}}
 	}
-	sidecar := func(name, of, count string) corev1.Container {
-		c := box(name, of, count)
+	sidecar := func(name, requests, count string) corev1.Container {
+		c := box(name, requests, count)
 		c.RestartPolicy = &always
 		return c
 	}

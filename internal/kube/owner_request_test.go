@@ -24,14 +24,14 @@ import (
 )
 
 // askServer requests owners from a server with a client as in production. sent counts the requests that the client has sent.
-func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle http.HandlerFunc) (c *cluster, sent *atomic.Int64) {
+func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle http.HandlerFunc) (c *cluster, requests *atomic.Int64) {
 	t.Helper()
 	server := start(httptest.NewUnstartedServer(handle))
 	t.Cleanup(server.stop)
-	sent = new(atomic.Int64)
+	requests = new(atomic.Int64)
 	clients, err := NewClients(&rest.Config{Host: server.URL, QPS: -1, WrapTransport: func(next http.RoundTripper) http.RoundTripper {
 		return roundTripFunc(func(r *http.Request) (*http.Response, error) {
-			sent.Add(1)
+			requests.Add(1)
 			return next.RoundTrip(r)
 		})
 	}})
@@ -41,7 +41,7 @@ func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle 
 	prepare(c.asked)
 	c.run(t)
 	eventually(t, c.asked.Synced)
-	return c, sent
+	return c, requests
 }
 
 // answerWith answers like an API server to a request for the metadata of an object.
@@ -80,7 +80,7 @@ func TestAskedServerFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var failing atomic.Bool
 			failing.Store(true)
-			c, sent := askServer(t, defaultKinds, func(a *askedOwners) {
+			c, requests := askServer(t, defaultKinds, func(a *askedOwners) {
 				if name == "silent" {
 					a.timeout = time.Second
 				}
@@ -98,15 +98,15 @@ func TestAskedServerFails(t *testing.T) {
 			require.ErrorContains(t, errs[0], tt.want)
 			c.pass(tt.quiet)
 			assert.Len(t, c.of(t, pod), 1)
-			asked := sent.Load()
-			assert.LessOrEqual(t, asked, int64(1)) // on a busy machine the time of the silent one may be over before the request
+			before := requests.Load()
+			assert.LessOrEqual(t, before, int64(1)) // on a busy machine the time of the silent one may be over before the request
 
 			failing.Store(false)
 			c.asked.timeout = time.Minute // no further requests
 			c.pass(tt.quiet + 2*time.Second)
 			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.of(t, pod))
 			eventually(t, func() bool { return len(c.owners.Errs()) == 0 })
-			assert.Equal(t, asked+1, sent.Load())
+			assert.Equal(t, before+1, requests.Load())
 		})
 	}
 }

@@ -118,17 +118,17 @@ func TestAskedGone(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")))
 	old := reference("apps/v1", "ReplicaSet", "web-1")
 	old.UID = "old"
-	for what, pod := range map[string]*Pod{
+	for name, pod := range map[string]*Pod{
 		"get replicasets ml/web-0": ownedBy(reference("apps/v1", "ReplicaSet", "web-0")), "get replicasets ml/web-1": ownedBy(old),
 	} {
 		c.metadata.ClearActions()
 		for range 3 {
-			assert.Len(t, c.of(t, pod), 1, what)
+			assert.Len(t, c.of(t, pod), 1, name)
 		}
-		assert.Equal(t, []string{what}, c.requests())
+		assert.Equal(t, []string{name}, c.requests())
 		c.pass(goneDelay)
-		assert.Len(t, c.of(t, pod), 1, what)
-		assert.Equal(t, []string{what, what}, c.requests())
+		assert.Len(t, c.of(t, pod), 1, name)
+		assert.Equal(t, []string{name, name}, c.requests())
 	}
 	assert.Empty(t, c.owners.Errs())
 	assert.Len(t, c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))), 2, "the one with that UID")

@@ -79,7 +79,7 @@ func (p *platform) references(t testing.TB) []metav1.OwnerReference {
 
 // objects returns the owners, each owned by the next one.
 func objects(references []metav1.OwnerReference) []runtime.Object {
-	var found []runtime.Object
+	var result []runtime.Object
 	for i, r := range references {
 		object := &metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: r.APIVersion, Kind: r.Kind},
@@ -88,9 +88,9 @@ func objects(references []metav1.OwnerReference) []runtime.Object {
 		if i+1 < len(references) {
 			object.OwnerReferences = references[i+1 : i+2]
 		}
-		found = append(found, object)
+		result = append(result, object)
 	}
-	return found
+	return result
 }
 
 // resolveOf serves the kinds of these owners, as an API server of the framework does.
@@ -124,9 +124,9 @@ func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.Owner
 	}
 	c.run(t)
 	eventually(t, c.owners.Synced)
-	found := c.of(t, ownedBy(references[0]))
+	got := c.of(t, ownedBy(references[0]))
 	assert.Empty(t, c.owners.Errs())
-	return found
+	return got
 }
 
 // What a person has deployed is found above the pods of each framework, with the kinds of the shipped part.
@@ -137,9 +137,9 @@ func TestOwnersOfPlatforms(t *testing.T) {
 			require.NotEmpty(t, p.Source)
 			references := p.references(t)
 			for _, asks := range []bool{true, false} {
-				found := ownersOf(t, asks, usual, references)
-				assert.Equal(t, p.Workload, workload(found))
-				assert.Equal(t, p.Owners, conventional(found))
+				got := ownersOf(t, asks, usual, references)
+				assert.Equal(t, p.Workload, workload(got))
+				assert.Equal(t, p.Owners, conventional(got))
 				assert.Equal(t, p.Default, workload(ownersOf(t, asks, DefaultKinds(), references)))
 			}
 		})

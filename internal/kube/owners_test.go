@@ -116,15 +116,15 @@ func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluste
 // of returns the owners of a pod when no more can be found: it repeats the lookup if owners are requested.
 func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
 	t.Helper()
-	found := c.owners.Of(pod)
+	got := c.owners.Of(pod)
 	for range maxDepth {
 		if c.asked == nil {
 			break
 		}
 		eventually(t, c.asked.Synced)
-		found = c.owners.Of(pod)
+		got = c.owners.Of(pod)
 	}
-	return found
+	return got
 }
 
 func ownedBy(references ...metav1.OwnerReference) *Pod {

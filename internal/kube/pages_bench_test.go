@@ -73,16 +73,16 @@ func write(b *testing.B, file string, list interface{ Marshal() ([]byte, error) 
 }
 
 // prepare writes the pages of a list and the whole list.
-func prepare(b *testing.B, make func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string)) string {
+func prepare(b *testing.B, make func(start, end int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string)) string {
 	b.Helper()
 	directory := b.TempDir()
-	for from := 0; from < many; from += page {
+	for start := 0; start < many; start += page {
 		meta := metav1.ListMeta{ResourceVersion: "5"}
-		if from+page < many {
-			meta.Continue = strconv.Itoa(from + page)
+		if start+page < many {
+			meta.Continue = strconv.Itoa(start + page)
 		}
-		list, version, kind := make(from, from+page, meta)
-		write(b, filepath.Join(directory, strconv.Itoa(from)), list, version, kind)
+		list, version, kind := make(start, start+page, meta)
+		write(b, filepath.Join(directory, strconv.Itoa(start)), list, version, kind)
 	}
 	list, version, kind := make(0, many, metav1.ListMeta{ResourceVersion: "5"})
 	write(b, filepath.Join(directory, "whole"), list, version, kind)
@@ -158,9 +158,9 @@ func measure(b *testing.B, start func(), synced func() bool) {
 // BenchmarkFirstList measures the first lists of a large cluster: 20,000 pods of the cluster view, 20,000 ReplicaSets of an agent.
 func BenchmarkFirstList(b *testing.B) {
 	b.Run("pods", func(b *testing.B) {
-		directory := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
+		directory := prepare(b, func(start, end int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
 			list := &corev1.PodList{ListMeta: meta}
-			for i := from; i < to; i++ {
+			for i := start; i < end; i++ {
 				list.Items = append(list.Items, ordinaryPod(i))
 			}
 			return list, "v1", "PodList"
@@ -173,11 +173,11 @@ func BenchmarkFirstList(b *testing.B) {
 		}
 	})
 	b.Run("replicasets", func(b *testing.B) {
-		directory := prepare(b, func(from, to int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
+		directory := prepare(b, func(start, end int, meta metav1.ListMeta) (interface{ Marshal() ([]byte, error) }, string, string) {
 			list := &metav1.PartialObjectMetadataList{ListMeta: meta}
-			for i := from; i < to; i++ {
+			for i := start; i < end; i++ {
 				list.Items = append(list.Items, metav1.PartialObjectMetadata{ObjectMeta: named(i)})
-				list.Items[i-from].OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: fmt.Sprint("service-", i), UID: "u"}}
+				list.Items[i-start].OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: fmt.Sprint("service-", i), UID: "u"}}
 			}
 			return list, "meta.k8s.io/v1", "PartialObjectMetadataList"
 		})

@@ -53,12 +53,12 @@ func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.mu.Unlock()
 	s.lists = append(s.lists, asked(query))
-	from, _ := strconv.Atoi(query.Get("continue"))
-	to := s.pods
+	start, _ := strconv.Atoi(query.Get("continue"))
+	end := s.pods
 	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && query.Get("resourceVersion") != "0" {
-		to = min(to, from+limit)
+		end = min(end, start+limit)
 	}
-	if from > 0 && s.expire > 0 {
+	if start > 0 && s.expire > 0 {
 		s.expire--
 		w.WriteHeader(http.StatusGone)
 		_ = json.NewEncoder(w).Encode(metav1.Status{
@@ -70,15 +70,15 @@ func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list := corev1.PodList{
 		TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "7"},
 	}
-	if to < s.pods {
-		list.Continue = strconv.Itoa(to)
+	if end < s.pods {
+		list.Continue = strconv.Itoa(end)
 	}
-	for i := from; i < to; i++ {
+	for i := start; i < end; i++ {
 		name := fmt.Sprintf("pod-%d", i)
 		list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID("uid-" + name)}})
 	}
-	s.whole = max(s.whole, s.sent-s.transform.Load()+int64(to-from))
-	s.sent += int64(to - from)
+	s.whole = max(s.whole, s.sent-s.transform.Load()+int64(end-start))
+	s.sent += int64(end - start)
 	_ = json.NewEncoder(w).Encode(list)
 }
 
@@ -132,9 +132,9 @@ func TestPaged(t *testing.T) {
 	for _, object := range objects {
 		require.IsType(t, &storedPod{}, object)
 	}
-	_, found, err := informer.GetStore().GetByKey("ml/pod-2199")
+	_, exists, err := informer.GetStore().GetByKey("ml/pod-2199")
 	require.NoError(t, err)
-	assert.True(t, found)
+	assert.True(t, exists)
 	assert.NoError(t, informer.Err())
 }
 

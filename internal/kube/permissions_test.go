@@ -41,7 +41,7 @@ func TestViewRights(t *testing.T) {
 
 // An API server that does not know the review says so, with the request.
 func TestReviewFails(t *testing.T) {
-	found, err := Review(t.Context(), newClients(t, nil).Kubernetes, PermissionsTo(Permission{Resource: "pods"}, "list", "watch"))
+	got, err := Review(t.Context(), newClients(t, nil).Kubernetes, PermissionsTo(Permission{Resource: "pods"}, "list", "watch"))
 	require.ErrorContains(t, err, "ask whether the account may list pods")
-	assert.Empty(t, found)
+	assert.Empty(t, got)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func TestPodMetadata(t *testing.T) {
-	wanted := func(key string) bool { return strings.HasPrefix(key, "gpu") }
+	selected := func(key string) bool { return strings.HasPrefix(key, "gpu") }
 	requests := func(name string, limits corev1.ResourceList) corev1.Container {
 		return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Limits: limits}}
 	}
@@ -31,23 +31,23 @@ func TestPodMetadata(t *testing.T) {
 			})},
 		},
 	}
-	kept := newPod(pod, &PodsOptions{Metadata: wanted})
+	got := newPod(pod, &PodsOptions{Metadata: selected})
 	assert.Equal(t, &PodMetadata{
 		Labels: map[string]string{"gpu-group": "a"}, Annotations: map[string]string{"gpu-fraction": "0.5"},
 		Containers: []SpecContainer{{Name: "prepare", Init: true}, {Name: "main", Devices: map[string]int64{"nvidia.com/gpu": 2}}},
-	}, kept.Metadata)
-	assert.True(t, kept.WantsDevices)
+	}, got.Metadata)
+	assert.True(t, got.WantsDevices)
 	assert.Nil(t, newPod(pod, &PodsOptions{}).Metadata, "nobody wants any")
 
 	pod.Labels, pod.Annotations = nil, map[string]string{"gpu-fraction": strings.Repeat("0", maxMetadataValue+1)}
-	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata, "a part of the value would say something else")
+	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: selected}).Metadata, "a part of the value would say something else")
 	pod.Annotations = map[string]string{}
 	for i := range maxMetadata + 1 {
 		pod.Annotations[fmt.Sprint("gpu", i)] = ""
 	}
-	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata, "no scheduler writes as many")
+	assert.Nil(t, newPod(pod, &PodsOptions{Metadata: selected}).Metadata, "no scheduler writes as many")
 	delete(pod.Annotations, "gpu0")
-	assert.Len(t, newPod(pod, &PodsOptions{Metadata: wanted}).Metadata.Annotations, maxMetadata)
+	assert.Len(t, newPod(pod, &PodsOptions{Metadata: selected}).Metadata.Annotations, maxMetadata)
 }
 
 func TestPodsWithMetadata(t *testing.T) {

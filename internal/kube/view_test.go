@@ -90,7 +90,7 @@ func TestOwnersAskedAhead(t *testing.T) {
 		assert.Len(t, v.Owners.Of(v.Pods.ByUID(name)), want, name)
 	}
 
-	asked := func() (names []string) {
+	requests := func() (names []string) {
 		for _, action := range objects.Actions() {
 			if get, ok := action.(clienttesting.GetAction); ok {
 				names = append(names, get.GetName())
@@ -101,8 +101,8 @@ func TestOwnersAskedAhead(t *testing.T) {
 	_, err = client.CoreV1().Pods("ml").Create(t.Context(),
 		owned("claim", "d", corev1.PodSpec{ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu"}}}), metav1.CreateOptions{})
 	require.NoError(t, err)
-	eventually(t, func() bool { return len(asked()) == 3 })
-	assert.ElementsMatch(t, []string{"a", "b", "d"}, asked())
+	eventually(t, func() bool { return len(requests()) == 3 })
+	assert.ElementsMatch(t, []string{"a", "b", "d"}, requests())
 }
 
 func TestViewNeverSynced(t *testing.T) {
@@ -193,10 +193,10 @@ func TestViewRealClients(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			require.True(t, v.WaitSynced(ctx), v.Problems())
-			found := v.Pods.ByUID("u1")
-			require.NotNil(t, found)
-			eventually(t, func() bool { return len(v.Owners.Of(found)) == 2 })
-			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(found))
+			got := v.Pods.ByUID("u1")
+			require.NotNil(t, got)
+			eventually(t, func() bool { return len(v.Owners.Of(got)) == 2 })
+			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(got))
 
 			query, _ := asked.Load("/api/v1/pods")
 			if node != "" {

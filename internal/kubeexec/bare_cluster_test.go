@@ -31,23 +31,23 @@ type counting struct {
 	overlaps int
 }
 
-func (c *counting) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+func (c *counting) Exec(ctx context.Context, container exec.Container, argv []string, out *exec.Output) (int, error) {
 	c.mu.Lock()
-	c.busy[in.Pod]++
+	c.busy[container.Pod]++
 	c.all++
 	c.most = max(c.most, c.all)
-	if c.busy[in.Pod] > 1 {
+	if c.busy[container.Pod] > 1 {
 		c.overlaps++
 	}
 	if len(argv) < 10 || !slices.Contains([]string{"--help-query-gpu", "-x"}, argv[len(argv)-1]) { // queried once
-		c.reads[in.Pod] = append(c.reads[in.Pod], time.Now())
+		c.reads[container.Pod] = append(c.reads[container.Pod], time.Now())
 	}
-	err, takes := c.failing[in.Pod], c.takes
+	err, takes := c.failing[container.Pod], c.takes
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.busy[in.Pod]--
+		c.busy[container.Pod]--
 		c.all--
 	}()
 	select {
@@ -58,7 +58,7 @@ func (c *counting) Exec(ctx context.Context, in exec.Container, argv []string, o
 	if err != nil {
 		return 0, err
 	}
-	m := exectest.Machine{UUID: "GPU-" + in.Pod}
+	m := exectest.Machine{UUID: "GPU-" + container.Pod}
 	return m.Box()(argv, out.Stdout(), io.Discard, ctx.Done())
 }
 

@@ -21,19 +21,19 @@ func TestFleetReadsTheTableWhereXMLCrashes(t *testing.T) {
 	s := exectest.NewServer(t)
 	crashing := func(m *exectest.Machine, shell bool) exectest.Box {
 		whole := m.Box()
-		commands := exectest.Commands(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int {
+		commands := exectest.Commands(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) int {
 			if slices.Contains(argv, "-x") {
 				_, _ = io.WriteString(stdout, "<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n<gpu id=\"0000")
 				return 139
 			}
-			code, _ := whole(argv, stdout, stderr, gone)
+			code, _ := whole(argv, stdout, stderr, done)
 			return code
 		})
-		return func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+		return func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 			if argv[0] != "nvidia-smi" && !shell {
 				return 0, exectest.NotStarted(argv[0])
 			}
-			return commands(argv, stdout, stderr, gone)
+			return commands(argv, stdout, stderr, done)
 		}
 	}
 	for name, shell := range map[string]bool{"shell": true, "plain": false} {

@@ -14,10 +14,10 @@ import (
 // direct is an exec.Executor without a network. It runs boxes by pod name.
 type direct struct{ boxes map[string]exectest.Box }
 
-func (d *direct) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
-	b := d.boxes[in.Pod]
+func (d *direct) Exec(ctx context.Context, container exec.Container, argv []string, out *exec.Output) (int, error) {
+	b := d.boxes[container.Pod]
 	if b == nil {
-		return 0, fmt.Errorf("no pod %s", in.Pod)
+		return 0, fmt.Errorf("no pod %s", container.Pod)
 	}
 	out.Begin()
 	code, err := b(argv, out.Stdout(), out.Stderr(), ctx.Done())
@@ -25,7 +25,7 @@ func (d *direct) Exec(ctx context.Context, in exec.Container, argv []string, out
 		err = ctx.Err()
 	}
 	if err != nil {
-		err = fmt.Errorf("exec in %s: %w", in, err)
+		err = fmt.Errorf("exec in %s: %w", container, err)
 	}
 	return code, err
 }

@@ -21,12 +21,12 @@ type spoiling struct {
 	pod string
 }
 
-func (s spoiling) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
-	if in.Pod == s.pod {
+func (s spoiling) Exec(ctx context.Context, container exec.Container, argv []string, out *exec.Output) (int, error) {
+	if container.Pod == s.pod {
 		var nowhere []byte
 		return int(nowhere[len(argv)]), nil
 	}
-	return s.Executor.Exec(ctx, in, argv, out)
+	return s.Executor.Exec(ctx, container, argv, out)
 }
 
 // A bug of the receiver that the output of one node triggers is an error of that node and does not affect the others.

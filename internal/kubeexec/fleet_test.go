@@ -99,7 +99,7 @@ func TestFleet(t *testing.T) {
 	assert.Equal(t, "train-0", read.Processes[0].Container.PodName)
 
 	// The driver pod restarts: the node is not read, which is reported. Then it is read again, in the new pod.
-	gone := pod.DeepCopy()
+	missing := pod.DeepCopy()
 	s.Remove(pod)
 	eventually(t, func() bool {
 		_, _, _, err := got.of("prod/n1")
@@ -109,10 +109,10 @@ func TestFleet(t *testing.T) {
 	assert.True(t, got.unreadOf("prod/n1").Devices[0].Unread, "its GPU is known still")
 	assert.NotEmpty(t, f.Stats()[0].Nodes[0].Unreadable)
 	assert.False(t, f.Stats()[0].Nodes[0].LastGood.IsZero(), "how long ago it was read is known still")
-	gone.Name = "driver-again"
-	gone.Status.ContainerStatuses[0].ContainerID = "containerd://again"
+	missing.Name = "driver-again"
+	missing.Status.ContainerStatuses[0].ContainerID = "containerd://again"
 	s.Set(func() { s.Boxes["driver-again"] = m.Box() })
-	s.Put(gone)
+	s.Put(missing)
 	readTimes(t, got, "prod/n1", 1)
 	assert.Empty(t, got.left())
 	eventually(t, func() bool { return problems.lines("prod") == "" }, "still reported")
@@ -123,7 +123,7 @@ func TestFleet(t *testing.T) {
 	assert.True(t, stats[0].Nodes[0].Success)
 
 	// The node leaves.
-	s.Remove(gone)
+	s.Remove(missing)
 	s.Remove(node)
 	eventually(t, func() bool { return slices.Equal(got.left(), []string{"prod/n1"}) }, "not reported")
 	eventually(t, func() bool {
@@ -239,11 +239,11 @@ func TestFleetBadPods(t *testing.T) {
 	}
 	s.Add("plain", &exectest.Machine{})
 	m := &exectest.Machine{UUID: "GPU-plain"}
-	s.Boxes["driver-plain"] = func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+	s.Boxes["driver-plain"] = func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 		if argv[0] != "nvidia-smi" {
 			return 0, exectest.NotStarted(argv[0])
 		}
-		return m.Box()(argv, stdout, stderr, gone)
+		return m.Box()(argv, stdout, stderr, done)
 	}
 	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/plain", 2)

@@ -50,13 +50,13 @@ func TestReadable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			pod, _ := exectest.Driver("n1")
 			tt.change(pod)
-			where, err := stored(t, pod).readable(driverContainer)
+			place, err := stored(t, pod).readable(driverContainer)
 			if tt.want != "" {
 				require.ErrorContains(t, err, tt.want)
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, container{name: driverContainer, id: "containerd://n1", running: true}, *where)
+			assert.Equal(t, container{name: driverContainer, id: "containerd://n1", running: true}, *place)
 		})
 	}
 }
@@ -99,17 +99,17 @@ func TestPlan(t *testing.T) {
 	}
 	plans := s.plan()
 	unreadable := func() map[string]error {
-		found := map[string]error{}
+		got := map[string]error{}
 		for name, p := range plans {
 			for _, u := range p.unread {
 				assert.Equal(t, name, u.node)
-				found[name+" "+string(u.vendor)] = u.reason
+				got[name+" "+string(u.vendor)] = u.reason
 			}
 			if len(p.jobs) == 0 {
 				delete(plans, name)
 			}
 		}
-		return found
+		return got
 	}
 	cannot := unreadable()
 	nvidia := func(pod, node string) job {

@@ -27,7 +27,7 @@ type firstReads struct {
 func (f *firstReads) sink(_ context.Context, _ string, node *gpu.Node, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, known := f.pods[node.Host.NodeName]; known || err != nil {
+	if _, ok := f.pods[node.Host.NodeName]; ok || err != nil {
 		return
 	}
 	f.pods[node.Host.NodeName] = ""
@@ -46,10 +46,10 @@ func (f *firstReads) count() int {
 func readFirst(t *testing.T, nodes []string, interval time.Duration) (f *Fleet, reads *firstReads, answer func()) {
 	t.Helper()
 	s := exectest.NewServer(t)
-	held := make(chan struct{})
-	answer = sync.OnceFunc(func() { close(held) })
+	block := make(chan struct{})
+	answer = sync.OnceFunc(func() { close(block) })
 	t.Cleanup(answer)
-	s.Held = map[string]chan struct{}{"/api/v1/pods": held}
+	s.Held = map[string]chan struct{}{"/api/v1/pods": block}
 	s.Put(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train-0", UID: podUID},
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "main", ContainerID: "containerd://" + containerID}}},
@@ -75,14 +75,14 @@ func TestFleetNamesFromTheStart(t *testing.T) {
 		}
 	}
 	f, reads, answer := readFirst(t, nodes, interval)
-	var found time.Time
+	var readTime time.Time
 	eventually(t, func() bool { // until a node is due
 		running := running(f.clusters[0])
-		if len(running) > 0 && found.IsZero() {
-			found = time.Now()
+		if len(running) > 0 && readTime.IsZero() {
+			readTime = time.Now()
 		}
 		for _, n := range running {
-			if n.slots.next(found).Before(time.Now()) {
+			if n.slots.next(readTime).Before(time.Now()) {
 				return true
 			}
 		}

@@ -33,13 +33,13 @@ const (
 
 // lookups holds the process ids that each exec asked for.
 func lookups(m *exectest.Machine) []string {
-	var asked []string
+	var requests []string
 	for _, call := range m.Called() {
 		if words := strings.Fields(call); words[0] == "proc" {
-			asked = append(asked, words[2]+" "+words[3])
+			requests = append(requests, words[2]+" "+words[3])
 		}
 	}
-	return asked
+	return requests
 }
 
 func procs(pids ...int64) *gpu.Node {
@@ -139,14 +139,14 @@ func TestProcessesLookups(t *testing.T) {
 		{"another container", func() { f.in.ID = "second" }, procs(42), "1 42"},
 		{"another one with the same process", func() { f.in.ID = "third" }, procs(42), "1 42"},
 	}
-	asked := 0
+	requests := 0
 	for _, step := range steps {
 		if step.do != nil {
 			step.do()
 		}
 		f.complete(t, step.node)
-		lookups := lookups(f.machine)[asked:]
-		asked += len(lookups)
+		lookups := lookups(f.machine)[requests:]
+		requests += len(lookups)
 		assert.Equal(t, step.want, strings.Join(lookups, "; "), step.name)
 	}
 }
@@ -214,8 +214,8 @@ func TestProcessesUnreadable(t *testing.T) {
 func TestProcessesCutOff(t *testing.T) {
 	f := newFixture(t)
 	whole := f.machine.Box()
-	f.runner = runnerIn(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
-		code, err := whole(argv, stdout, stderr, gone)
+	f.runner = runnerIn(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
+		code, err := whole(argv, stdout, stderr, done)
 		if len(lookups(f.machine)) == 1 {
 			_, _ = io.WriteString(stdout, strings.Repeat("x", 5<<20))
 		}

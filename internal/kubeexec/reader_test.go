@@ -107,11 +107,11 @@ func TestReadAMDInAnotherContainer(t *testing.T) {
 // busy refuses to read the process table.
 type busy struct{ exec.Executor }
 
-func (b busy) Exec(ctx context.Context, in exec.Container, argv []string, out *exec.Output) (int, error) {
+func (b busy) Exec(ctx context.Context, container exec.Container, argv []string, out *exec.Output) (int, error) {
 	if exectest.IsProcessScript(argv) {
 		return 0, &exec.Refusal{Code: 429, RetryAfter: 2 * time.Minute}
 	}
-	return b.Executor.Exec(ctx, in, argv, out)
+	return b.Executor.Exec(ctx, container, argv, out)
 }
 
 // The API server asks for a pause when the process table is read: the GPU values are kept, and the pause is observed and counted.

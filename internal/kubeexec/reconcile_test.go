@@ -27,8 +27,8 @@ import (
 // The pods of one target are listed late: the pods of the other are read, and a pod that may still arrive is not reported as missing.
 func TestFleetListsCome(t *testing.T) {
 	s := exectest.NewServer(t)
-	held := make(chan struct{})
-	s.Held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": held}
+	block := make(chan struct{})
+	s.Held = map[string]chan struct{}{"/api/v1/namespaces/amd/pods": block}
 	s.Add("n1", &exectest.Machine{})
 	_, other := exectest.Driver("n2")
 	other.Status.Capacity = corev1.ResourceList{"amd.com/gpu": resource.MustParse("8")}
@@ -39,7 +39,7 @@ func TestFleetListsCome(t *testing.T) {
 	_, got, problems := start(t, config)
 	readTimes(t, got, "prod/n1", 2)
 	assert.Empty(t, problems.lines("prod"))
-	close(held)
+	close(block)
 	eventually(t, func() bool {
 		_, _, _, err := got.of("prod/n2")
 		return err != nil && strings.Contains(err.Error(), "node n2: AMD: no target selects a pod on it") &&
@@ -128,15 +128,15 @@ func TestFollow(t *testing.T) {
 		before := len(machines.times("node-0"))
 		time.Sleep(3 * interval)
 		assert.Len(t, machines.times("node-0"), before)
-		kept := running(c)["node-0"]
-		require.NotNil(t, kept)
+		earlier := running(c)["node-0"]
+		require.NotNil(t, earlier)
 		assert.Equal(t, errNoPod.Error(), c.stats().Nodes[0].Unreadable)
 		assert.Len(t, c.stats().Nodes, 2)
 		plans["node-0"] = planOf(c, "node-0", "second")
 		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
 		assert.Greater(t, len(machines.times("node-0")), before)
-		assert.Same(t, kept, running(c)["node-0"])
+		assert.Same(t, earlier, running(c)["node-0"])
 		assert.Empty(t, s.left())
 
 		// A node is removed in the middle of a read: the result is discarded, and the removal is reported.

@@ -160,12 +160,12 @@ func TestFleetThrottled(t *testing.T) {
 		}
 		c.follow(ctx, plans)
 		time.Sleep(interval)
-		var asked time.Time
+		var requestTime time.Time
 		reads := 0
 		for name := range plans {
-			for _, at := range machines.times(name) {
+			for _, readTime := range machines.times(name) {
 				reads++
-				asked = at
+				requestTime = readTime
 			}
 		}
 		assert.Zero(t, reads, "help is what is asked for first")
@@ -173,7 +173,7 @@ func TestFleetThrottled(t *testing.T) {
 		machines.set(func() { clear(machines.failing) })
 		time.Sleep(time.Minute)
 		for name := range plans {
-			assert.Empty(t, machines.times(name), "in the pause, begun at %s", asked)
+			assert.Empty(t, machines.times(name), "in the pause, begun at %s", requestTime)
 		}
 		time.Sleep(2 * time.Minute)
 		for name := range plans {

@@ -81,12 +81,12 @@ func collect(t *testing.T, store *shardtest.Store, machines *counting, nodes int
 }
 
 // reads returns the smallest and the largest number of reads of a node between two times.
-func reads(machines *counting, nodes int, from, to time.Time) (least, most int) {
+func reads(machines *counting, nodes int, start, end time.Time) (least, most int) {
 	least = 1 << 30
 	for i := range nodes {
 		n := 0
-		for _, at := range machines.times(fmt.Sprintf("node-%d", i)) {
-			if !at.Before(from) && at.Before(to) {
+		for _, readTime := range machines.times(fmt.Sprintf("node-%d", i)) {
+			if !readTime.Before(start) && readTime.Before(end) {
 				n++
 			}
 		}
@@ -96,13 +96,13 @@ func reads(machines *counting, nodes int, from, to time.Time) (least, most int) 
 }
 
 // gap returns the longest time during which a node was not read.
-func gap(machines *counting, nodes int, from time.Time) time.Duration {
+func gap(machines *counting, nodes int, start time.Time) time.Duration {
 	var longest time.Duration
 	for i := range nodes {
-		last := from
-		for _, at := range append(machines.times(fmt.Sprintf("node-%d", i)), time.Now()) {
-			if at.After(from) {
-				longest, last = max(longest, at.Sub(last)), at
+		last := start
+		for _, readTime := range append(machines.times(fmt.Sprintf("node-%d", i)), time.Now()) {
+			if readTime.After(start) {
+				longest, last = max(longest, readTime.Sub(last)), readTime
 			}
 		}
 	}
@@ -150,10 +150,10 @@ func TestShards(t *testing.T) {
 		joined := time.Now()
 		time.Sleep(4 * interval)
 		assert.LessOrEqual(t, gap(machines, nodes, joined.Add(-interval)), 2*interval+time.Second)
-		taken := running(replicas[2].cluster)
-		assert.NotEmpty(t, taken)
+		owned := running(replicas[2].cluster)
+		assert.NotEmpty(t, owned)
 		forgotten := append(replicas[0].sunk.left(), replicas[1].sunk.left()...)
-		for name := range taken {
+		for name := range owned {
 			assert.Contains(t, forgotten, "c/"+name)
 			assert.NotContains(t, running(replicas[0].cluster), name)
 			assert.NotContains(t, running(replicas[1].cluster), name)

@@ -42,8 +42,8 @@ func TestToolThatHangs(t *testing.T) {
 				assert.False(t, stats.Success)
 				assert.Equal(t, before == 0, stats.LastGood.IsZero())
 				assert.Zero(t, stats.Failures, "of those by which it is read less often")
-				sent, failed, _, _ := s.of("c/node-0")
-				assert.GreaterOrEqual(t, sent, 9)
+				good, failed, _, _ := s.of("c/node-0")
+				assert.GreaterOrEqual(t, good, 9)
 				assert.Zero(t, failed)
 
 				machines.set(func() { delete(machines.failing, "node-0") })

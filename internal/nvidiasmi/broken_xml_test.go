@@ -79,9 +79,9 @@ func TestBrokenXML(t *testing.T) {
 func firstOnly(xml string) string { return xml[:strings.Index(xml, "</gpu>")+len("</gpu>")] }
 
 // count counts the problems of a kind of quantity.
-func count(node *gpu.Node, what string) (n int) {
+func count(node *gpu.Node, subject string) (n int) {
 	for _, p := range node.Problems {
-		if p.What == what {
+		if p.What == subject {
 			n++
 		}
 	}

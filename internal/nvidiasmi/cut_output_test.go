@@ -87,7 +87,7 @@ func TestCutOutput(t *testing.T) {
 }
 
 // noOther fails the test if a node has a value that differs from the one in the whole output. Only absent values are allowed.
-func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node) {
+func noOther(t *testing.T, place string, whole differential.Values, node *gpu.Node) {
 	t.Helper()
 	if node.Presence[gpu.Visible] == gpu.Some(int64(0)) {
 		return
@@ -98,7 +98,7 @@ func noOther(t *testing.T, at string, whole differential.Values, node *gpu.Node)
 		if instance || quantity == "ProcessesUnread" || quantity == "Unread" || strings.HasPrefix(name, "node Presence") {
 			continue
 		}
-		require.Equal(t, whole[name], v, "%s: %s", at, name)
+		require.Equal(t, whole[name], v, "%s: %s", place, name)
 	}
 }
 

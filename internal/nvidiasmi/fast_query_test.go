@@ -112,8 +112,8 @@ func TestFastLostGPU(t *testing.T) {
 
 	f.table = func(fields []string) answer {
 		a := table(fields)
-		at := strings.LastIndex(a.stdout, "\n1, ")
-		a.stdout = a.stdout[:at] + strings.ReplaceAll(a.stdout[at:], "[N/A]", "[GPU requires reset]")
+		index := strings.LastIndex(a.stdout, "\n1, ")
+		a.stdout = a.stdout[:index] + strings.ReplaceAll(a.stdout[index:], "[N/A]", "[GPU requires reset]")
 		return a
 	}
 	node = read(t, r)

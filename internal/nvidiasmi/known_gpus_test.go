@@ -104,10 +104,10 @@ func TestAnotherGPUInTheSameSlot(t *testing.T) {
 
 	// It is lost before anything else was read: it does not get the properties of the GPU before it.
 	f.xml.stdout = strings.Replace(f.xml.stdout, "GPU-new", "GPU-newer", 1)
-	at := strings.LastIndex(f.xml.stdout, "<serial>")
-	end := at + strings.Index(f.xml.stdout[at:], "</serial>")
+	index := strings.LastIndex(f.xml.stdout, "<serial>")
+	end := index + strings.Index(f.xml.stdout[index:], "</serial>")
 	require.NotEmpty(t, deviceOf(t, node, "GPU-new").Info.Serial)
-	f.xml.stdout = f.xml.stdout[:at] + "<serial>GPU is lost" + f.xml.stdout[end:]
+	f.xml.stdout = f.xml.stdout[:index] + "<serial>GPU is lost" + f.xml.stdout[end:]
 	node = read(t, r)
 	assert.Equal(t, []string{h100First, "GPU-newer"}, ids(node))
 	assert.Equal(t, counts(1, 1), presence(node))

@@ -22,9 +22,9 @@ func TestLostGPUStays(t *testing.T) {
 			a.stdout, a.stderr = withoutSecond(a.stdout), "Unable to determine the device handle for GPU1: Unknown Error\n"
 		},
 		"in its values": func(a *answer) {
-			at := strings.LastIndex(a.stdout, "<gpu id=")
-			a.stdout = a.stdout[:at] + strings.NewReplacer("P0<", "GPU is lost<", "0 %", "GPU is lost", "H100 80GB HBM3", "GPU is lost",
-				"<serial>1652923000002", "<serial>GPU is lost", "<uuid>"+h100Second, "<uuid>GPU is lost").Replace(a.stdout[at:])
+			index := strings.LastIndex(a.stdout, "<gpu id=")
+			a.stdout = a.stdout[:index] + strings.NewReplacer("P0<", "GPU is lost<", "0 %", "GPU is lost", "H100 80GB HBM3", "GPU is lost",
+				"<serial>1652923000002", "<serial>GPU is lost", "<uuid>"+h100Second, "<uuid>GPU is lost").Replace(a.stdout[index:])
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestTrapErrorInTheGPUsPlace(t *testing.T) {
 	r := newReader(t, QueryFull, f, newClock())
 	before := *deviceOf(t, read(t, r), h100Second)
 	require.Equal(t, "9.0", before.Info.ComputeCapability)
-	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:43:00.0\">")
-	f.xml.stdout = f.xml.stdout[:at] + "\t<error_string>Unable to determine the PCI bus id for the target device: GPU is lost</error_string>\n\n</nvidia_smi_log>\n"
+	index := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:43:00.0\">")
+	f.xml.stdout = f.xml.stdout[:index] + "\t<error_string>Unable to determine the PCI bus id for the target device: GPU is lost</error_string>\n\n</nvidia_smi_log>\n"
 	f.xml.exit = 15
 	f.list = answer{stdout: "GPU 0: a (UUID: " + h100First + ")\nUnable to determine the product name for gpu \xd6x}: GPU is lost\n", exit: 15}
 	node := read(t, r)

@@ -17,9 +17,9 @@ func TestMIGGPUIsLost(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
-	at := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:07:00.0\">")
+	index := strings.Index(f.xml.stdout, "\t<gpu id=\"00000000:07:00.0\">")
 	end := strings.Index(f.xml.stdout, "</gpu>\n") + len("</gpu>\n")
-	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\n" + f.xml.stdout[:at] + f.xml.stdout[end:]
+	f.xml.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\n" + f.xml.stdout[:index] + f.xml.stdout[end:]
 	f.list.stdout = "Unable to determine the device handle for GPU0: 0000:07:00.0: Unknown Error\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
 	node := read(t, r)
 	for _, id := range []string{a100MIG, migBig, migSmall} {
@@ -34,8 +34,8 @@ func TestMIGGPUIsListedAsLost(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
-	from, to := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
-	f.xml.stdout = f.xml.stdout[:from] + "<mig_devices>\nGPU is lost\n" + f.xml.stdout[to:]
+	start, end := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
+	f.xml.stdout = f.xml.stdout[:start] + "<mig_devices>\nGPU is lost\n" + f.xml.stdout[end:]
 	f.xml.stdout = strings.Replace(strings.Replace(f.xml.stdout, "Enabled", "GPU is lost", 2), "95.11 W", "GPU is lost", 1)
 	for range 2 {
 		node := read(t, r)
@@ -61,8 +61,8 @@ func TestMIGIsDisabledOnAFailedGPU(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
-	from, to := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
-	f.xml.stdout = f.xml.stdout[:from] + "<mig_devices>\nNone\n" + f.xml.stdout[to:]
+	start, end := strings.Index(f.xml.stdout, "<mig_devices>"), strings.Index(f.xml.stdout, "</mig_devices>")
+	f.xml.stdout = f.xml.stdout[:start] + "<mig_devices>\nNone\n" + f.xml.stdout[end:]
 	f.xml.stdout = strings.Replace(strings.Replace(f.xml.stdout, "Enabled", "Disabled", 2), "95.11 W", "GPU is lost", 1)
 	f.list.stdout = "GPU 0: A100 (UUID: " + a100MIG + ")\nGPU 1: A100 (UUID: " + a100Plain + ")\n"
 	node := read(t, r)

@@ -186,8 +186,8 @@ func TestAllMIGNeedsNoPmon(t *testing.T) {
 func TestProcessesUnreadOnMIGDevices(t *testing.T) {
 	f := migTool(t)
 	assert.False(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)
-	from, to := strings.Index(f.xml.stdout, "<processes>"), strings.Index(f.xml.stdout, "</processes>")
-	f.xml.stdout = f.xml.stdout[:from] + "<processes>Insufficient Permissions" + f.xml.stdout[to:]
+	start, end := strings.Index(f.xml.stdout, "<processes>"), strings.Index(f.xml.stdout, "</processes>")
+	f.xml.stdout = f.xml.stdout[:start] + "<processes>Insufficient Permissions" + f.xml.stdout[end:]
 	f.pmon = answer{stdout: "garbage"}
 	assert.True(t, deviceOf(t, read(t, newReader(t, QueryFull, f, newClock())), migBig).ProcessesUnread)
 }

@@ -44,8 +44,8 @@ func TestRecordedReads(t *testing.T) {
 				}
 				assert.Empty(t, said)
 				assert.NotEmpty(t, node.Devices)
-				visible, known := node.Presence[gpu.Visible].Get()
-				assert.True(t, known)
+				visible, ok := node.Presence[gpu.Visible].Get()
+				assert.True(t, ok)
 				assert.Len(t, node.Devices, int(visible))
 				nodes, named := len(minorNumber.FindAllString(f.xml.stdout, -1)), 0
 				for i := range node.Devices {

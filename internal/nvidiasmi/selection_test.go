@@ -155,12 +155,12 @@ func TestGPUWithoutHandleIsQueriedAgain(t *testing.T) {
 	f.batches = nil
 	read(t, r)
 	assert.Equal(t, [][]string{{"list", "xml -i 0", "pmon -i 0"}}, f.batches, "all GPUs are queried with every read")
-	for i, asked := range []int{1, 0, 1, 0} { // less and less often
+	for i, queries := range []int{1, 0, 1, 0} { // less and less often
 		c.pass(10 * time.Second)
 		f.batches = nil
 		read(t, r)
 		require.NotEmpty(t, f.batches)
-		assert.Equal(t, asked, strings.Count(strings.Join(f.batches[0], " ")+" ", "xml pmon "), "read %d: %v", i, f.batches)
+		assert.Equal(t, queries, strings.Count(strings.Join(f.batches[0], " ")+" ", "xml pmon "), "read %d: %v", i, f.batches)
 	}
 	f.xml = healthy
 	c.pass(retryPolicy.Max)

@@ -177,15 +177,15 @@ func ids(node *gpu.Node) []string {
 
 func processOf(t *testing.T, node *gpu.Node, device string, pid int64) *gpu.Process {
 	t.Helper()
-	var found *gpu.Process
+	var result *gpu.Process
 	for i := range node.Processes {
 		if p := &node.Processes[i]; (p.DeviceID == device || p.Location.PCIAddress == device) && p.PID == pid {
-			require.Nil(t, found, "process %d twice on %s", pid, device)
-			found = p
+			require.Nil(t, result, "process %d twice on %s", pid, device)
+			result = p
 		}
 	}
-	require.NotNil(t, found, "no process %d on %s", pid, device)
-	return found
+	require.NotNil(t, result, "no process %d on %s", pid, device)
+	return result
 }
 
 // problems returns the node's problems, one on each line.

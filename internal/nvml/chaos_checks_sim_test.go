@@ -48,7 +48,7 @@ func (c *chaos) look(limit time.Duration) *gpu.Node {
 		if d.Parent != "" {
 			require.True(c.t, whole[d.Parent], "%s without its GPU; %s", d.ID, c.story())
 		}
-		if at := slices.Index(chaoticAddresses[:], d.Info.PCIAddress); at >= 0 && !c.touched[at] && d.State() != gpu.StateOK {
+		if index := slices.Index(chaoticAddresses[:], d.Info.PCIAddress); index >= 0 && !c.touched[index] && d.State() != gpu.StateOK {
 			require.Equal(c.t, gpu.FaultHung, d.Faults[0].Type, "%s: %v; %s", d.ID, d.Faults, c.story()) // the machine is slow
 		}
 		c.checkCounters(d)
@@ -126,21 +126,21 @@ func (c *chaos) checkCounters(d *gpu.Device) {
 }
 
 // checkValues requires that no value is negative, infinite or above an exabyte.
-func (c *chaos) checkValues(v reflect.Value, where string) {
+func (c *chaos) checkValues(v reflect.Value, place string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			c.checkValues(v.Field(i), where+"."+v.Type().Field(i).Name)
+			c.checkValues(v.Field(i), place+"."+v.Type().Field(i).Name)
 		}
 	case reflect.Array, reflect.Slice:
 		for i := range v.Len() {
-			c.checkValues(v.Index(i), where+"."+strconv.Itoa(i))
+			c.checkValues(v.Index(i), place+"."+strconv.Itoa(i))
 		}
 	case reflect.Float64:
-		require.True(c.t, v.Float() >= 0 && v.Float() < 1e13, "%s is %v; %s", where, v.Float(), c.story())
+		require.True(c.t, v.Float() >= 0 && v.Float() < 1e13, "%s is %v; %s", place, v.Float(), c.story())
 	case reflect.Int64:
-		if !strings.HasSuffix(where, ".since.ext") {
-			require.True(c.t, v.Int() >= 0 && v.Int() < 1e18, "%s is %v; %s", where, v.Int(), c.story())
+		if !strings.HasSuffix(place, ".since.ext") {
+			require.True(c.t, v.Int() >= 0 && v.Int() < 1e18, "%s is %v; %s", place, v.Int(), c.story())
 		}
 	default:
 	}
@@ -179,8 +179,8 @@ func (c *chaos) unhealthy(n *gpu.Node) string {
 	}
 	for i := range n.Processes {
 		p := &n.Processes[i]
-		at := slices.IndexFunc(n.Devices, func(d gpu.Device) bool { return d.ID == p.DeviceID })
-		processes = append(processes, fmt.Sprint(n.Devices[at].Name, " ", p.PID))
+		index := slices.IndexFunc(n.Devices, func(d gpu.Device) bool { return d.ID == p.DeviceID })
+		processes = append(processes, fmt.Sprint(n.Devices[index].Name, " ", p.PID))
 		if !p.Memory.Known() {
 			complain("process %d has no memory", p.PID)
 		}

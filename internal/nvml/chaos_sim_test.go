@@ -157,7 +157,7 @@ func (c *chaos) apply() {
 	c.applied = c.seconds
 }
 
-func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+func pick[T any](rng *rand.Rand, choices ...T) T { return choices[rng.IntN(len(choices))] }
 
 var chaoticFunctions = []string{
 	"nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetPciInfo", "nvmlDeviceGetSerial", "nvmlDeviceGetMinorNumber",

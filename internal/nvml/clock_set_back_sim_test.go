@@ -28,8 +28,8 @@ func TestClockSetBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, clocked, WithInterval(10*time.Second), want)
-			read := func(at float64) (process, whole gpu.Opt[float64]) {
-				b.at(at, "")
+			read := func(seconds float64) (process, whole gpu.Opt[float64]) {
+				b.at(seconds, "")
 				n := b.read()
 				require.Len(t, n.Processes, 1)
 				assert.Equal(t, gpu.Some[int64](2<<30), n.Processes[0].Memory)
@@ -44,8 +44,8 @@ func TestClockSetBack(t *testing.T) {
 			if want.Has(gpu.GroupUtilization) {
 				approx(t, 0.3, whole, "the driver's samples of the last seconds")
 			}
-			for _, at := range []float64{400, 410} {
-				process, _ = read(at)
+			for _, seconds := range []float64{400, 410} {
+				process, _ = read(seconds)
 				approx(t, 0.55, process, "after")
 			}
 		})
@@ -58,13 +58,13 @@ func TestSamplesAfterClockSetBack(t *testing.T) {
 		WithInterval(10*time.Second))
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	for _, at := range []float64{1000, 1010, 500, 510} {
-		b.at(at, "")
+	for _, seconds := range []float64{1000, 1010, 500, 510} {
+		b.at(seconds, "")
 		counters.Reset()
 		d := gpuAt(t, b.read(), 0)
-		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskGeneral]), 0.03, "at %v", at)
-		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskEncoder]), 0.03, "at %v", at)
-		assert.Zero(t, counters.Calls("nvmlDeviceGetUtilizationRates"), "at %v", at)
+		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskGeneral]), 0.03, "at %v", seconds)
+		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskEncoder]), 0.03, "at %v", seconds)
+		assert.Zero(t, counters.Calls("nvmlDeviceGetUtilizationRates"), "at %v", seconds)
 	}
 }
 

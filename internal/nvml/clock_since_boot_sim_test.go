@@ -26,8 +26,8 @@ func TestProcessSamplesSinceBoot(t *testing.T) {
 				// Idle until 20 s, with an empty ring, as a GPU that is not sampled while nothing runs.
 				b := start(t, "gpus = 1\ntime = manual\nclock = "+clock+"\n[gpu 0]\nsample.period = 0.2\nsample.history = 0\n"+
 					"[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = steps(0:0, 21:55)", WithInterval(10*time.Second), want)
-				read := func(at float64) gpu.Opt[float64] {
-					b.at(at, "")
+				read := func(seconds float64) gpu.Opt[float64] {
+					b.at(seconds, "")
 					n := b.read()
 					require.Len(t, n.Processes, 1)
 					return n.Processes[0].Utilization[gpu.TaskGeneral]
@@ -35,8 +35,8 @@ func TestProcessSamplesSinceBoot(t *testing.T) {
 				read(0)
 				approx0(t, read(10))
 				read(30)
-				for _, at := range []float64{40, 50, 60} {
-					approx(t, 0.55, read(at), "of the process")
+				for _, seconds := range []float64{40, 50, 60} {
+					approx(t, 0.55, read(seconds), "of the process")
 				}
 			})
 		}

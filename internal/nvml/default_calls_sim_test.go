@@ -22,10 +22,10 @@ func TestCallsOfDefaultMetrics(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
 	metrics, events := metadata.DefaultMetricsConfig(), metadata.DefaultEventsConfig()
-	wanted := record.Wanted(&metrics, &events, true)
+	groups := record.Wanted(&metrics, &events, true)
 	for board, want := range map[string]uint64{"h100": 25, "a100": 24, "b200": 25, "gh200": 24, "gb10": 20, "turing": 25, "geforce": 24} {
 		t.Run(board, func(t *testing.T) {
-			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = "+board+"\n[process p]\ngpu = 0\npid = 100\nsm = 1", wanted)
+			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = "+board+"\n[process p]\ngpu = 0\npid = 100\nsm = 1", groups)
 			for i := range 3 {
 				b.at(float64(10*(i+1)), "")
 				b.read()

@@ -27,21 +27,21 @@ func TestDriverFileHangs(t *testing.T) {
 	b.pci("0000:0d:00.0", "nvidia", "")
 	b.information("0000:0d:00.0", "GPU UUID: \t GPU-6f1c2a01-5eed-4a11-8c0d-0000c0ffee01\n")
 	answer := make(chan struct{})
-	var asked atomic.Int64
+	var calls atomic.Int64
 	b.files.read = func(procRoot, address string) (information, bool) {
-		asked.Add(1)
+		calls.Add(1)
 		<-answer
 		return readInformation(procRoot, address)
 	}
 	b.files.patience = time.Millisecond
-	for reads := 0; reads < 3 || asked.Load() == 0; reads++ {
+	for reads := 0; reads < 3 || calls.Load() == 0; reads++ {
 		n := b.read()
 		healthy(t, n, 2, 1)
 		d := failed(t, n, 1, gpu.FaultLost)
 		assert.Empty(t, d.ID, "it is not known what it is")
 		assert.Equal(t, "0000:0d:00.0", d.Info.PCIAddress)
 	}
-	assert.EqualValues(t, 1, asked.Load(), "one read is outstanding")
+	assert.EqualValues(t, 1, calls.Load(), "one read is outstanding")
 	close(answer)
 	b.files.patience = unhurried
 	require.Eventually(t, func() bool { return b.files.pool.Outstanding() == 0 }, time.Minute, time.Millisecond)

@@ -46,8 +46,8 @@ func (b *bench) readAt(seconds float64) *gpu.Node {
 	b.t.Helper()
 	if last := b.clock.Sub(manualEpoch).Seconds(); last < seconds && b.driver.session != nil {
 		period := samplePeriod(b.driver.session.sampleRing(), b.opts.interval).Seconds()
-		for at := last + period; period > 0 && at < seconds-period/2; at += period {
-			b.at(at, "")
+		for timestamp := last + period; period > 0 && timestamp < seconds-period/2; timestamp += period {
+			b.at(timestamp, "")
 			b.fetchSamples()
 		}
 	}
@@ -162,8 +162,8 @@ func TestRecordedLoad(t *testing.T) {
 			b, _ := startH200(t, time.Duration(interval*float64(time.Second)), string(load))
 			b.readAt(0)
 			var general, memory float64
-			for at := interval; at <= 60; at += interval {
-				d := gpuAt(t, b.readAt(at), 0)
+			for seconds := interval; seconds <= 60; seconds += interval {
+				d := gpuAt(t, b.readAt(seconds), 0)
 				general += value2(t, d.Utilization[gpu.TaskGeneral]) * interval / 60
 				memory += value2(t, d.MemoryController) * interval / 60
 			}
@@ -177,9 +177,9 @@ func TestRecordedLoad(t *testing.T) {
 func TestWhatSeldomChanges(t *testing.T) {
 	functions := []string{"nvmlDeviceGetMigMode", "nvmlDeviceGetRepairStatus", "nvmlDeviceGetUnrepairableMemoryFlag_v1", "nvmlDeviceGetCurrPcieLinkWidth"}
 	b, counters := startH200(t, 30*time.Second, "")
-	asked := func(at float64, text string) (n [4]uint64) {
+	callCount := func(seconds float64, text string) (n [4]uint64) {
 		counters.Reset()
-		b.at(at, text)
+		b.at(seconds, text)
 		b.read()
 		for i, function := range functions {
 			n[i] = counters.Calls(function)
@@ -187,25 +187,25 @@ func TestWhatSeldomChanges(t *testing.T) {
 		return n
 	}
 	none, each := [4]uint64{}, [4]uint64{1, 1, 1, 1}
-	require.Equal(t, each, asked(0, ""))
-	for at := 30.0; at <= 270; at += 30 {
-		require.Equal(t, none, asked(at, ""), "%v s", at)
+	require.Equal(t, each, callCount(0, ""))
+	for seconds := 30.0; seconds <= 270; seconds += 30 {
+		require.Equal(t, none, callCount(seconds, ""), "%v s", seconds)
 	}
-	require.Equal(t, each, asked(300, ""), "after five minutes")
-	require.Equal(t, none, asked(330, ""))
+	require.Equal(t, each, callCount(300, ""), "after five minutes")
+	require.Equal(t, none, callCount(330, ""))
 
 	const slow = "[gpu 0]\npcie.generation = 1\n"
-	assert.Equal(t, [4]uint64{0, 0, 0, 1}, asked(360, slow), "the link became slower")
+	assert.Equal(t, [4]uint64{0, 0, 0, 1}, callCount(360, slow), "the link became slower")
 	const errors = slow + "ecc.volatile.uncorrected = 1\n"
-	assert.Equal(t, [4]uint64{0, 1, 1, 0}, asked(390, errors), "an error of the memory")
-	assert.Equal(t, none, asked(420, errors))
+	assert.Equal(t, [4]uint64{0, 1, 1, 0}, callCount(390, errors), "an error of the memory")
+	assert.Equal(t, none, callCount(420, errors))
 	const xid = errors + "[event e]\ngpu = 0\nxid = 63\n"
 	b.at(450, xid)
 	b.await(func() bool { return len(b.LastEvents()) > 0 })
-	assert.Equal(t, each, asked(450, xid), "an XID")
-	assert.Equal(t, none, asked(480, xid))
+	assert.Equal(t, each, callCount(450, xid), "an XID")
+	assert.Equal(t, none, callCount(480, xid))
 	const fault = xid + "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN\n"
-	asked(510, fault)
-	assert.Equal(t, each, asked(540, fault), "a call failed")
-	assert.Equal(t, none, asked(570, fault))
+	callCount(510, fault)
+	assert.Equal(t, each, callCount(540, fault), "a call failed")
+	assert.Equal(t, none, callCount(570, fault))
 }

@@ -22,22 +22,22 @@ func watched(t *testing.T, scenario string) (*bench, chan gpu.Event) {
 	t.Helper()
 	b := start(t, scenario)
 	b.watch.period = time.Millisecond
-	found := make(chan gpu.Event, 10)
+	received := make(chan gpu.Event, 10)
 	b.Watch(func(events []gpu.Event) {
 		for _, e := range events {
-			found <- e
+			received <- e
 		}
 	})
-	return b, found
+	return b, received
 }
 
 // An XID is handed on without a read, once, and the next read counts it.
 func TestXIDBetweenReads(t *testing.T) {
-	b, found := watched(t, "gpus = 2")
+	b, ok := watched(t, "gpus = 2")
 	id := gpuAt(t, b.read(), 1).ID
 	b.set("[event a]\ngpu = 1\nxid = 48")
 	select {
-	case e := <-found:
+	case e := <-ok:
 		assert.Equal(t, gpu.EventXID, e.Type)
 		assert.Equal(t, id, e.DeviceID)
 		assert.EqualValues(t, 48, e.XID)
@@ -53,12 +53,12 @@ func TestXIDBetweenReads(t *testing.T) {
 		}
 	}
 	assert.EqualValues(t, 1, total)
-	assert.Empty(t, found)
+	assert.Empty(t, ok)
 }
 
 // The driver is polled once more at the end: for an XID since the last poll, and for XIDs that an interrupted read has left.
 func TestLastEvents(t *testing.T) {
-	b, found := watched(t, "gpus = 2")
+	b, ok := watched(t, "gpus = 2")
 	b.mu.Lock()
 	b.watch.period = time.Hour
 	b.mu.Unlock()
@@ -88,7 +88,7 @@ func TestLastEvents(t *testing.T) {
 
 	require.NoError(t, b.Close())
 	assert.Empty(t, b.LastEvents())
-	assert.Empty(t, found)
+	assert.Empty(t, ok)
 }
 
 // A driver that does not answer delays the end no longer than a read.
@@ -105,7 +105,7 @@ func TestLastEventsOfADriverThatHangs(t *testing.T) {
 
 // A driver that does not answer the question for events delays no read.
 func TestQuestionForEventsHangs(t *testing.T) {
-	b, found := watched(t, "gpus = 2")
+	b, ok := watched(t, "gpus = 2")
 	b.read()
 	b.setPatience(0) // the question is given up as usual
 	b.set("[fault f]\nfunction = nvmlEventSetWait\nhang = true")
@@ -117,7 +117,7 @@ func TestQuestionForEventsHangs(t *testing.T) {
 	b.read()
 	b.set("[event a]\ngpu = 1\nxid = 48")
 	select {
-	case e := <-found:
+	case e := <-ok:
 		assert.EqualValues(t, 48, e.XID)
 	case <-time.After(time.Minute):
 		t.Fatal("no event after the driver answers again")
@@ -127,15 +127,15 @@ func TestQuestionForEventsHangs(t *testing.T) {
 // The driver is not polled after Close, or if events are not wanted.
 func TestWatchEnds(t *testing.T) {
 	b, _ := watched(t, "gpus = 1")
-	var asked atomic.Int64
+	var calls atomic.Int64
 	b.read()
 	require.NoError(t, b.Close())
 	b.mu.Lock()
 	assert.Nil(t, b.watch.timer)
 	b.mu.Unlock()
-	b.Watch(func([]gpu.Event) { asked.Add(1) })
+	b.Watch(func([]gpu.Event) { calls.Add(1) })
 	b.pollEvents()
-	assert.Zero(t, asked.Load())
+	assert.Zero(t, calls.Load())
 
 	quiet := start(t, "gpus = 1")
 	quiet.read()

@@ -18,7 +18,7 @@ func TestFabric(t *testing.T) {
 	for c := range well.Conditions {
 		well.Conditions[c] = gpu.Some(false)
 	}
-	with := func(conditions ...gpu.FabricCondition) gpu.Fabric {
+	fabric := func(conditions ...gpu.FabricCondition) gpu.Fabric {
 		f := well
 		for _, c := range conditions {
 			f.Conditions[c] = gpu.Some(true)
@@ -37,12 +37,12 @@ func TestFabric(t *testing.T) {
 		"no fabric":            {"fabric.state = 0", gpu.Fabric{}, false},
 		"not supported":        {"fabric.state = unsupported", gpu.Fabric{}, false},
 		"unknown state":        {"fabric.state = 9", gpu.Fabric{}, false},
-		"degraded bandwidth":   {"fabric.health = 0x1a9", with(gpu.FabricDegradedBandwidth), true},
-		"route recovery":       {"fabric.health = 0x1a6", with(gpu.FabricRouteRecovery), true},
-		"route unhealthy":      {"fabric.health = 0x19a\nfabric.summary = 2", with(gpu.FabricRouteUnhealthy, gpu.FabricUnhealthy), true},
-		"access timeout":       {"fabric.health = 0x16a", with(gpu.FabricAccessTimeoutRecovery), true},
-		"incorrect system":     {"fabric.health = 0x2aa", with(gpu.FabricIncorrectConfiguration), true},
-		"too few links":        {"fabric.health = 0x5aa\nfabric.summary = 3", with(gpu.FabricIncorrectConfiguration, gpu.FabricLimitedCapacity), true},
+		"degraded bandwidth":   {"fabric.health = 0x1a9", fabric(gpu.FabricDegradedBandwidth), true},
+		"route recovery":       {"fabric.health = 0x1a6", fabric(gpu.FabricRouteRecovery), true},
+		"route unhealthy":      {"fabric.health = 0x19a\nfabric.summary = 2", fabric(gpu.FabricRouteUnhealthy, gpu.FabricUnhealthy), true},
+		"access timeout":       {"fabric.health = 0x16a", fabric(gpu.FabricAccessTimeoutRecovery), true},
+		"incorrect system":     {"fabric.health = 0x2aa", fabric(gpu.FabricIncorrectConfiguration), true},
+		"too few links":        {"fabric.health = 0x5aa\nfabric.summary = 3", fabric(gpu.FabricIncorrectConfiguration, gpu.FabricLimitedCapacity), true},
 		"nothing is supported": {"fabric.health = 0\nfabric.summary = 0", gpu.Fabric{State: gpu.Some(gpu.FabricCompleted)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,13 +32,13 @@ func layoutOf(n *gpu.Node) layout {
 
 // without is the layout as it is when nothing is read of an instance.
 func (l layout) without(device string) layout {
-	kept := layout{devices: l.devices, processes: map[int64]string{}}
+	result := layout{devices: l.devices, processes: map[int64]string{}}
 	for pid, id := range l.processes {
 		if id != device {
-			kept.processes[pid] = id
+			result.processes[pid] = id
 		}
 	}
-	return kept
+	return result
 }
 
 // steady is a source that has read the partitioned GPU twice.

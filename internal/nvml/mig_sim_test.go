@@ -151,12 +151,12 @@ func TestRepartitioning(t *testing.T) {
 	b := start(t, partitioned)
 	first := b.read()
 	parent := gpuAt(t, first, 0).ID
-	gone := child(t, first, parent, 3).ID
+	missing := child(t, first, parent, 3).ID
 
 	b.set("[mig 0 3]\npresent = false")
 	n := b.read()
 	require.Len(t, ids(n), 4)
-	assert.NotContains(t, ids(n), gone)
+	assert.NotContains(t, ids(n), missing)
 
 	b.at(10, "[gpu 0]\nmig = 0")
 	n = b.read()

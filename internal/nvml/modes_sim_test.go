@@ -16,14 +16,14 @@ import (
 )
 
 func TestModes(t *testing.T) {
-	on, off := gpu.Mode{Value: "enabled", Pending: gpu.Some(false)}, gpu.Mode{Value: "disabled", Pending: gpu.Some(false)}
+	enabled, off := gpu.Mode{Value: "enabled", Pending: gpu.Some(false)}, gpu.Mode{Value: "disabled", Pending: gpu.Some(false)}
 	for name, tt := range map[string]struct {
 		board string
 		want  [gpu.NumModes]gpu.Mode
 	}{
 		"h100": {"h100", [gpu.NumModes]gpu.Mode{
 			gpu.ModePersistence: {Value: "enabled"}, gpu.ModeCompute: {Value: "default"}, gpu.ModeVirtualization: {Value: "none"},
-			gpu.ModeGSP: {Value: "enabled"}, gpu.ModeECC: on, gpu.ModeMIG: off,
+			gpu.ModeGSP: {Value: "enabled"}, gpu.ModeECC: enabled, gpu.ModeMIG: off,
 		}},
 		"changes wait": {
 			"h100\necc.pending = 0\nmig.pending = 1\npersistence = 0\ncompute_mode = 3\nvirtualization = 1\ngsp.mode = 0",

@@ -28,15 +28,15 @@ func TestNVLink5(t *testing.T) {
 				"nvlink.recovered = 4\nnvlink.unrecovered = 1\n"+tt.fault)
 			for range 2 {
 				d := gpuAt(t, b.read(), 0)
-				sent, _ := d.Interconnect.Transmitted.Get()
-				assert.InDelta(t, tt.transmitted, sent, 1<<10)
+				tx, _ := d.Interconnect.Transmitted.Get()
+				assert.InDelta(t, tt.transmitted, tx, 1<<10)
 				total[int64](t, 15, d.Interconnect.Errors[gpu.LinkErrorRecovery], "recoveries")
 				total[int64](t, 3, d.Interconnect.Errors[gpu.LinkErrorRecoveryFailed], "failed recoveries")
 				assert.False(t, d.Interconnect.Errors[gpu.LinkErrorCRC].Known(), "an error of older links")
 				require.Len(t, d.Interconnect.Links, 3)
 				assert.Equal(t, "2", d.Interconnect.Links[2].Name)
-				sent, _ = d.Interconnect.Links[2].Transmitted.Get()
-				assert.InDelta(t, tt.transmitted/3, sent, 1<<10)
+				tx, _ = d.Interconnect.Links[2].Transmitted.Get()
+				assert.InDelta(t, tt.transmitted/3, tx, 1<<10)
 			}
 		})
 	}
@@ -64,9 +64,9 @@ func TestNVLinkTotalOfZero(t *testing.T) {
 			b := start(t, links+"field.138.0 = 5\nfield.138.1 = 5\nfield.138.2 = 5\nfield.139.2 = 21\n", want)
 			for range 2 {
 				d := gpuAt(t, b.read(), 0)
-				sent, _ := d.Interconnect.Transmitted.Get()
+				transmitted, _ := d.Interconnect.Transmitted.Get()
 				received, _ := d.Interconnect.Received.Get()
-				assert.Equal(t, [2]int64{3 * 5 << 10, 3 * 7 << 10}, [2]int64{sent, received})
+				assert.Equal(t, [2]int64{3 * 5 << 10, 3 * 7 << 10}, [2]int64{transmitted, received})
 			}
 			b.set("[gpu 0]\nfield.138.1 = error(UNKNOWN)")
 			assert.False(t, gpuAt(t, b.read(), 0).Interconnect.Transmitted.Known(), "no total comes back in the sum's place")
@@ -75,9 +75,9 @@ func TestNVLinkTotalOfZero(t *testing.T) {
 	t.Run("nothing is sent", func(t *testing.T) {
 		b := start(t, links, gpu.GroupAll&^gpu.GroupInterconnectLinks)
 		for range 2 {
-			sent, ok := gpuAt(t, b.read(), 0).Interconnect.Transmitted.Get()
+			transmitted, ok := gpuAt(t, b.read(), 0).Interconnect.Transmitted.Get()
 			assert.True(t, ok)
-			assert.Zero(t, sent)
+			assert.Zero(t, transmitted)
 		}
 	})
 }

@@ -24,11 +24,11 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 	sampling := func(c *Config) { c.PCIeSampling = true }
 	totals := func(d *gpu.Device) [2]int64 {
 		t.Helper()
-		sent, ok := d.PCIe.Transmitted.Get()
+		transmitted, ok := d.PCIe.Transmitted.Get()
 		require.True(t, ok)
 		received, ok := d.PCIe.Received.Get()
 		require.True(t, ok)
-		return [2]int64{sent, received}
+		return [2]int64{transmitted, received}
 	}
 	for name, want := range map[string]gpu.Group{"alone": gpu.GroupPCIeIO, "beside the pipes": gpu.GroupPCIeIO | gpu.GroupPipes} {
 		t.Run(name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestPCIeTrafficOfGPM(t *testing.T) {
 		b.read()
 		for i, more := range []string{"", "[gpu 0]\npcie.tx.bytes = 912345678901", ""} {
 			b.at(20+10*float64(i), more)
-			sent := totals(gpuAt(t, b.read(), 0))[0]
-			assert.Equal(t, int64(400e6+38e6)+int64(20e6)*int64(i), sent, "one series, of one kind")
+			transmitted := totals(gpuAt(t, b.read(), 0))[0]
+			assert.Equal(t, int64(400e6+38e6)+int64(20e6)*int64(i), transmitted, "one series, of one kind")
 		}
 	})
 	t.Run("without two reads of one session", func(t *testing.T) {

@@ -67,8 +67,8 @@ func TestPCIeSampling(t *testing.T) {
 		b.read()
 		for i, more := range []string{"", "[gpu 0]\npcie.tx.bytes = 912345678901"} {
 			b.at(10*float64(i+1), more)
-			sent, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
-			assert.Equal(t, int64(20e6)*int64(i+1), sent, "one series, of one kind")
+			transmitted, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
+			assert.Equal(t, int64(20e6)*int64(i+1), transmitted, "one series, of one kind")
 		}
 	})
 	t.Run("asked for", func(t *testing.T) {
@@ -76,9 +76,9 @@ func TestPCIeSampling(t *testing.T) {
 		b.read()
 		b.at(10, "")
 		d := gpuAt(t, b.read(), 0)
-		sent, _ := d.PCIe.Transmitted.Get()
+		transmitted, _ := d.PCIe.Transmitted.Get()
 		received, _ := d.PCIe.Received.Get()
-		assert.Equal(t, [2]int64{20e6, 30e6}, [2]int64{sent, received})
+		assert.Equal(t, [2]int64{20e6, 30e6}, [2]int64{transmitted, received})
 		assert.Equal(t, manualEpoch, d.PCIe.Transmitted.Since(), "counted by ourselves")
 	})
 	t.Run("lost for an hour", func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestPCIeSampling(t *testing.T) {
 		b.read()
 		for i, want := range []int64{20e6, 40e6} {
 			b.at(3620+10*float64(i), "")
-			sent, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
-			assert.Equal(t, want, sent, "nothing is known of the hour")
+			transmitted, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
+			assert.Equal(t, want, transmitted, "nothing is known of the hour")
 		}
 	})
 }

@@ -45,7 +45,7 @@ func FuzzParseInformation(f *testing.F) {
 }
 
 func TestNormalAddress(t *testing.T) {
-	for in, want := range map[string]string{
+	for input, want := range map[string]string{
 		"0000:1b:00.0":         "0000:1b:00.0",
 		"00000000:1B:00.0":     "0000:1b:00.0",
 		"00010000:01:1F.7":     "10000:01:1f.7",
@@ -59,7 +59,7 @@ func TestNormalAddress(t *testing.T) {
 		"100000000:1b:00.0":    "",
 		"0000:1b:00.0 garbage": "",
 	} {
-		assert.Equal(t, want, normalAddress(in), in)
+		assert.Equal(t, want, normalAddress(input), input)
 	}
 }
 

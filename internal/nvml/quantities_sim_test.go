@@ -139,19 +139,19 @@ func TestNUMANode(t *testing.T) {
 }
 
 // approx compares values that went through a unit conversion.
-func approx(t *testing.T, want float64, got gpu.Opt[float64], what string) {
+func approx(t *testing.T, want float64, got gpu.Opt[float64], subject string) {
 	t.Helper()
 	v, ok := got.Get()
-	require.True(t, ok, "%s is absent", what)
-	assert.InEpsilon(t, want, v, 1e-9, what)
+	require.True(t, ok, "%s is absent", subject)
+	assert.InEpsilon(t, want, v, 1e-9, subject)
 }
 
-func total[N gpu.Number](t *testing.T, want N, got gpu.Counter[N], what string) {
+func total[N gpu.Number](t *testing.T, want N, got gpu.Counter[N], subject string) {
 	t.Helper()
 	v, ok := got.Get()
-	require.True(t, ok, "%s is absent", what)
-	assert.InDelta(t, float64(want), float64(v), 1e-6, what)
-	assert.True(t, got.Since().IsZero(), "%s: the driver does not report since when", what)
+	require.True(t, ok, "%s is absent", subject)
+	assert.InDelta(t, float64(want), float64(v), 1e-6, subject)
+	assert.True(t, got.Since().IsZero(), "%s: the driver does not report since when", subject)
 }
 
 func TestQuantities(t *testing.T) {

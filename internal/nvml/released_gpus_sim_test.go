@@ -15,16 +15,16 @@ import (
 )
 
 // raise has the driver raise XIDs between two reads beside what there is, and returns the codes and devices that the next read has of them.
-func (b *bench) raise(beside, xids string, wanted int) map[int64]string {
+func (b *bench) raise(beside, xids string, want int) map[int64]string {
 	b.t.Helper()
 	b.set(beside + xids)
-	b.await(func() bool { b.fetchSamples(); return b.queued() >= wanted })
+	b.await(func() bool { b.fetchSamples(); return b.queued() >= want })
 	b.set(beside) // the simulator raises them again when it is initialised
-	found := map[int64]string{}
+	got := map[int64]string{}
 	for _, e := range b.read().Events {
-		found[e.XID] = e.DeviceID
+		got[e.XID] = e.DeviceID
 	}
-	return found
+	return got
 }
 
 // While a GPU needs a reset it is not held between reads. The XIDs of the others are seen, and it is said that its own are not.

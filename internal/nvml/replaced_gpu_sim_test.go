@@ -172,13 +172,13 @@ func TestUUIDIsAskedNowAndThen(t *testing.T) {
 // An XID of a GPU that was replaced is dropped.
 func TestXIDOfAReplacedGPU(t *testing.T) {
 	var x xids
-	gone := &knownGPU{}
-	x.watch(gone, manualEpoch)
-	x.forget(gone)
-	x.add(gone, 79, nil, manualEpoch)
+	missing := &knownGPU{}
+	x.watch(missing, manualEpoch)
+	x.forget(missing)
+	x.add(missing, 79, nil, manualEpoch)
 	assert.Empty(t, x.take())
 	devices := make([]gpu.Device, 1)
-	x.setTotals(gone, devices)
+	x.setTotals(missing, devices)
 	assert.Empty(t, devices[0].XIDs)
 }
 
@@ -220,7 +220,7 @@ func TestInstancesOfAReplacedGPU(t *testing.T) {
 	assert.Contains(t, ids(b.read()), other)
 	b.at(2*handleTrust.Seconds(), "")
 	n := b.read()
-	at := slices.Index(ids(n), one)
-	require.GreaterOrEqual(t, at, 0)
-	assert.Equal(t, one, n.Devices[at+1].Parent, "it has its own again")
+	index := slices.Index(ids(n), one)
+	require.GreaterOrEqual(t, index, 0)
+	assert.Equal(t, one, n.Devices[index+1].Parent, "it has its own again")
 }

@@ -278,14 +278,14 @@ func failed(tb testing.TB, n *gpu.Node, index int, fault gpu.FaultType) *gpu.Dev
 }
 
 // problem finds the problem of a step.
-func problem(tb testing.TB, n *gpu.Node, what string) gpu.Problem {
+func problem(tb testing.TB, n *gpu.Node, subject string) gpu.Problem {
 	tb.Helper()
 	for _, p := range n.Problems {
-		if p.What == what {
+		if p.What == subject {
 			return p
 		}
 	}
-	require.FailNow(tb, "no such problem", "%s among %v", what, n.Problems)
+	require.FailNow(tb, "no such problem", "%s among %v", subject, n.Problems)
 	return gpu.Problem{}
 }
 

@@ -125,7 +125,7 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 func TestSingleFunctionsRefused(t *testing.T) {
 	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 	require.NoError(t, err)
-	asked := func(b *bench, function string, reads int) (n uint64) {
+	callCount := func(b *bench, function string, reads int) (n uint64) {
 		counters.Reset()
 		for range reads {
 			b.read()
@@ -146,7 +146,7 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			assert.False(t, gpuAt(t, n, 1).PerformanceState.Known())
 			assert.True(t, gpuAt(t, n, 0).PerformanceState.Known())
 		}
-		assert.Equal(t, uint64(5), asked(b, "nvmlDeviceGetPerformanceState", 5), "the other GPU alone")
+		assert.Equal(t, uint64(5), callCount(b, "nvmlDeviceGetPerformanceState", 5), "the other GPU alone")
 	})
 	t.Run("unknown error", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfunction = nvmlDeviceGetTemperature\nreturn = UNKNOWN")
@@ -155,10 +155,10 @@ func TestSingleFunctionsRefused(t *testing.T) {
 			assert.Equal(t, gpu.StateOK, gpuAt(t, n, 0).State())
 			require.ErrorContains(t, problem(t, n, "temperature").Err, "see the kernel log")
 		}
-		assert.LessOrEqual(t, asked(b, "nvmlDeviceGetTemperature", 70), uint64(6))
+		assert.LessOrEqual(t, callCount(b, "nvmlDeviceGetTemperature", 70), uint64(6))
 		b.set("[fault f]\npresent = false")
 		require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, time.Minute, time.Millisecond)
-		assert.Equal(t, uint64(5), asked(b, "nvmlDeviceGetTemperature", 5))
+		assert.Equal(t, uint64(5), callCount(b, "nvmlDeviceGetTemperature", 5))
 	})
 	t.Run("a field", func(t *testing.T) {
 		b := start(t, "gpus = 1\n[fault f]\ngpu = 0\nfield = 185\nreturn = UNKNOWN")

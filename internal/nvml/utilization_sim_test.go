@@ -82,8 +82,8 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		b.at(10, "")
 		b.read()
 		require.NotNil(t, b.timer.timer, "samples of 10 s, read every 30 s")
-		for _, at := range between {
-			b.at(at, "")
+		for _, seconds := range between {
+			b.at(seconds, "")
 			b.fetchSamples()
 		}
 		b.at(40, "")

@@ -99,9 +99,9 @@ func TestXIDsOfManyInstances(t *testing.T) {
 // More XIDs than fit between two reads are one event, so that the events agree with the counter. What has no event of its code is counted.
 func TestMoreXIDsThanAreKept(t *testing.T) {
 	var x xids
-	at := time.Unix(100, 0)
+	start := time.Unix(100, 0)
 	for i := range maxEvents + 50 {
-		x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "a", XID: int64(i % 2), Time: at.Add(time.Duration(i) * time.Second)})
+		x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "a", XID: int64(i % 2), Time: start.Add(time.Duration(i) * time.Second)})
 	}
 	x.keep(gpu.Event{Type: gpu.EventXID, DeviceID: "b", XID: 1})
 	assert.Equal(t, 1, x.takeDropped())
@@ -115,8 +115,8 @@ func TestMoreXIDsThanAreKept(t *testing.T) {
 	assert.EqualValues(t, maxEvents+50, total)
 	last := events[maxEvents-1]
 	assert.EqualValues(t, 26, last.Count)
-	assert.Equal(t, at.Add((maxEvents-1)*time.Second), last.First)
-	assert.Equal(t, at.Add((maxEvents+49)*time.Second), last.Time)
+	assert.Equal(t, start.Add((maxEvents-1)*time.Second), last.First)
+	assert.Equal(t, start.Add((maxEvents+49)*time.Second), last.Time)
 }
 
 // A GPU whose XIDs the driver refused to queue once is registered later.

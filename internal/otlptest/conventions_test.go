@@ -48,55 +48,55 @@ func readConventions(t *testing.T) *conventions {
 
 // deviations returns how metadata.yaml deviates from the conventions, in the words of docs/reference/metrics.md.
 func (d *Declared) deviations(c *conventions) []string {
-	var found violations
+	var result violations
 	for name, m := range d.Metrics {
 		for _, version := range []map[string]conventional{c.Metrics, c.Next} {
 			if conventional, ok := version[name]; ok {
-				m.deviations(&found, name, &conventional, d.Attributes)
+				m.deviations(&result, name, &conventional, d.Attributes)
 			}
 		}
 		if _, ok := c.Metrics[name]; ok != (m.Convention != nil) {
-			found.add("%s: in the conventions: %v", name, ok)
+			result.add("%s: in the conventions: %v", name, ok)
 		}
 	}
 	for _, attributes := range []map[string]attribute{d.Attributes, d.ResourceAttributes} {
 		for name, a := range attributes {
 			conventional, ok := c.Attributes[name]
 			if ok != (a.Convention != nil) {
-				found.add("%s: in the conventions: %v", name, ok)
+				result.add("%s: in the conventions: %v", name, ok)
 			}
 			if ok && a.Type != conventional.Type {
-				found.add("%s is %s", name, a.Type)
+				result.add("%s is %s", name, a.Type)
 			}
 			for _, value := range a.Enum {
 				if len(conventional.Values) > 0 && !slices.Contains(conventional.Values, value) {
-					found.add("%s has %s", name, value)
+					result.add("%s has %s", name, value)
 				}
 			}
 		}
 	}
-	slices.Sort(found)
-	return found
+	slices.Sort(result)
+	return result
 }
 
 // deviations adds how a metric deviates.
-func (m *metric) deviations(found *violations, name string, c *conventional, attributes map[string]attribute) {
+func (m *metric) deviations(result *violations, name string, c *conventional, attributes map[string]attribute) {
 	if m.kind() != c.Instrument || m.Unit != c.Unit || m.valueType() != c.Value {
-		found.add("%s is a %s of %s %s", name, m.kind(), m.valueType(), m.Unit)
+		result.add("%s is a %s of %s %s", name, m.kind(), m.valueType(), m.Unit)
 	}
 	for _, a := range m.Attributes {
 		if !slices.Contains(c.Required, a) && !slices.Contains(c.Recommended, a) {
-			found.add("%s has %s", name, a)
+			result.add("%s has %s", name, a)
 		}
 	}
 	for _, a := range slices.Concat(c.Required, c.Recommended) {
 		if !slices.Contains(m.Attributes, a) {
-			found.add("%s lacks %s", name, a)
+			result.add("%s lacks %s", name, a)
 		}
 	}
 	for _, a := range c.Required {
 		if attributes[a].Required != "required" {
-			found.add("%s has %s not always", name, a)
+			result.add("%s has %s not always", name, a)
 		}
 	}
 }
@@ -109,16 +109,16 @@ func documented(t *testing.T) []string {
 	_, section, ok := strings.Cut(string(page), "\n## Beside the semantic conventions\n")
 	require.True(t, ok)
 	names := regexp.MustCompile("`([^`]+)`")
-	var found []string
+	var result []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\| (has|lacks) ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(section, -1) {
-		for _, of := range names.FindAllStringSubmatch(row[1], -1) {
-			for _, what := range names.FindAllStringSubmatch(row[3], -1) {
-				found = append(found, fmt.Sprintf("%s %s %s", of[1], row[2], what[1]))
+		for _, match := range names.FindAllStringSubmatch(row[1], -1) {
+			for _, groups := range names.FindAllStringSubmatch(row[3], -1) {
+				result = append(result, fmt.Sprintf("%s %s %s", match[1], row[2], groups[1]))
 			}
 		}
 	}
-	slices.Sort(found)
-	return found
+	slices.Sort(result)
+	return result
 }
 
 // Every deviation of metadata.yaml from the semantic conventions 1.43.0 and 1.44.0 is in docs/reference/metrics.md, and nothing else is.
@@ -142,12 +142,12 @@ func TestDeviations(t *testing.T) {
 	declared.Attributes["process.pid"] = attribute{Type: "string", Convention: &struct{}{}}
 	declared.Attributes["hw.id"] = attribute{Type: "string"}
 	declared.Attributes["hw.state"] = attribute{Type: "string", Convention: &struct{}{}, Required: "required", Enum: []string{"ok", "gone"}}
-	found := slices.DeleteFunc(declared.deviations(c), func(d string) bool { return slices.Contains(known, d) })
+	got := slices.DeleteFunc(declared.deviations(c), func(d string) bool { return slices.Contains(known, d) })
 	for _, want := range []string{
 		"hw.power is a gauge of double kW", "hw.power has hw.colour", "hw.power lacks hw.type", "hw.power lacks hw.name",
 		"hw.watts: in the conventions: false", "process.pid is string", "hw.id: in the conventions: true", "hw.power has hw.id not always", "hw.state has gone",
 	} {
-		assert.Contains(t, found, want)
+		assert.Contains(t, got, want)
 	}
 }
 

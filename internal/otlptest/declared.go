@@ -83,43 +83,43 @@ func (m *metric) valueType() string {
 
 // Violations returns what is sent but not declared, and what is required but not sent.
 func (d *Declared) Violations(metrics pmetric.Metrics) []string {
-	var found violations
+	var result violations
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for name, value := range rm.Resource().Attributes().All() {
 			if configured(name) {
 				continue
 			}
-			d.ResourceAttributes[name].check(&found, "resource: "+name, value)
+			d.ResourceAttributes[name].check(&result, "resource: "+name, value)
 		}
 	}
 	for _, p := range Points(metrics) {
 		m, ok := d.Metrics[p.Metric]
 		if !ok {
-			found.add("%s is not declared", p.Metric)
+			result.add("%s is not declared", p.Metric)
 			continue
 		}
 		if m.Unit != p.Unit || m.kind() != p.Kind {
-			found.add("%s is a %s of %s, declared as a %s of %s", p.Metric, p.Kind, p.Unit, m.kind(), m.Unit)
+			result.add("%s is a %s of %s, declared as a %s of %s", p.Metric, p.Kind, p.Unit, m.kind(), m.Unit)
 		}
 		if m.valueType() != p.Type {
-			found.add("%s is of %s, declared as %s", p.Metric, p.Type, m.valueType())
+			result.add("%s is of %s, declared as %s", p.Metric, p.Type, m.valueType())
 		}
-		d.attributes(&found, p.Series(), m.Attributes, p.Attributes)
+		d.attributes(&result, p.Series(), m.Attributes, p.Attributes)
 	}
-	return found
+	return result
 }
 
 // EventViolations does the same for the attributes of an event.
 func (d *Declared) EventViolations(name string, attributes pcommon.Map) []string {
-	var found violations
+	var result violations
 	e, ok := d.Events[name]
 	if !ok {
-		found.add("event %s is not declared", name)
+		result.add("event %s is not declared", name)
 	}
 	raw := attributes.AsRaw()
 	maps.DeleteFunc(raw, func(name string, _ any) bool { return configured(name) })
-	d.attributes(&found, name, e.Attributes, raw, optional[name]...)
-	return found
+	d.attributes(&result, name, e.Attributes, raw, optional[name]...)
+	return result
 }
 
 // configured reports whether an attribute is a label or an annotation that the configuration names.
@@ -135,34 +135,34 @@ var optional = map[string][]string{
 	"hw.gpu.xid":          {"process.pid", "hw.gpu.interconnect.link", "hw.gpu.recovery.action"}, // if the driver does not name them
 }
 
-func (d *Declared) attributes(found *violations, subject string, declared []string, raw map[string]any, optional ...string) {
+func (d *Declared) attributes(result *violations, subject string, declared []string, raw map[string]any, optional ...string) {
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if !slices.Contains(declared, name) {
-			found.add("%s: %s is not declared", subject, name)
+			result.add("%s: %s is not declared", subject, name)
 			continue
 		}
 		value := pcommon.NewValueEmpty()
 		_ = value.FromRaw(raw[name])
-		d.Attributes[name].check(found, subject+": "+name, value)
+		d.Attributes[name].check(result, subject+": "+name, value)
 	}
 	for _, name := range declared {
 		if _, ok := raw[name]; !ok && d.Attributes[name].Required == "required" && !slices.Contains(optional, name) {
-			found.add("%s: %s is required", subject, name)
+			result.add("%s: %s is required", subject, name)
 		}
 	}
 }
 
 // check checks that a value has the declared type and that a text is not empty.
-func (a attribute) check(found *violations, subject string, value pcommon.Value) {
+func (a attribute) check(result *violations, subject string, value pcommon.Value) {
 	switch {
 	case a.Type == "string" && value.Type() == pcommon.ValueTypeStr && value.Str() != "":
 		if len(a.Enum) > 0 && !slices.Contains(a.Enum, value.Str()) {
-			found.add("%s is not one of %v", subject, a.Enum)
+			result.add("%s is not one of %v", subject, a.Enum)
 		}
 	case a.Type == "bool" && value.Type() == pcommon.ValueTypeBool:
 	case a.Type == "int" && value.Type() == pcommon.ValueTypeInt, a.Type == "double" && value.Type() == pcommon.ValueTypeDouble,
 		a.Type == "slice" && value.Type() == pcommon.ValueTypeSlice:
 	default:
-		found.add("%s is %q, declared as %q", subject, value.AsString(), a.Type)
+		result.add("%s is %q, declared as %q", subject, value.AsString(), a.Type)
 	}
 }

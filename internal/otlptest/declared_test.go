@@ -20,7 +20,7 @@ func TestDeclared(t *testing.T) {
 	m.add(m.host, "hw.watts", "gauge", 1, nil)
 	m.add(m.host, "hw.power", "counter", 1, map[string]any{"hw.type": "cpu", "hw.colour": "red"})
 	m.add(m.host, "hw.gpu.io", "counter", 1, nil)
-	found := declared.Violations(m.metrics)
+	got := declared.Violations(m.metrics)
 	for _, want := range []string{
 		`resource: host.nom is "a", declared as ""`,
 		"hw.watts is not declared",
@@ -30,7 +30,7 @@ func TestDeclared(t *testing.T) {
 		"hw.power{hw.colour=red,hw.id=GPU-1,hw.type=cpu}: hw.type is not one of [gpu]",
 		"hw.status{hw.id=GPU-1,hw.state=ok}: hw.type is required",
 	} {
-		assert.Contains(t, found, want)
+		assert.Contains(t, got, want)
 	}
 	assert.Equal(t, []string{"event hw.gpu.xyz is not declared"}, declared.EventViolations("hw.gpu.xyz", pcommon.NewMap()))
 	assert.Equal(t, []string{

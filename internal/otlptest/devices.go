@@ -28,7 +28,7 @@ type device struct {
 }
 
 // devicesOf collects what a message reports of each device, by hw.id.
-func devicesOf(points []Point, found *violations) map[string]*device {
+func devicesOf(points []Point, result *violations) map[string]*device {
 	devices := map[string]*device{}
 	for _, p := range Of(points, "hw.gpu.info") {
 		id := p.Attributes["hw.id"].(string)
@@ -45,9 +45,9 @@ func devicesOf(points []Point, found *violations) map[string]*device {
 			continue
 		}
 		if d := devices[id]; d == nil {
-			found.add("%s has a device without hw.gpu.info", p.Series())
+			result.add("%s has a device without hw.gpu.info", p.Series())
 		} else {
-			d.add(p, found)
+			d.add(p, result)
 		}
 	}
 	for id, d := range devices {
@@ -55,7 +55,7 @@ func devicesOf(points []Point, found *violations) map[string]*device {
 			continue
 		}
 		if devices[d.parent] == nil {
-			found.add("%s is a partition of %s, which is not reported", id, d.parent)
+			result.add("%s is a partition of %s, which is not reported", id, d.parent)
 			continue
 		}
 		devices[d.parent].children++
@@ -75,9 +75,9 @@ func (p *Point) identity() string {
 	return text(identity)
 }
 
-func (d *device) add(p *Point, found *violations) {
+func (d *device) add(p *Point, result *violations) {
 	if strings.HasPrefix(p.Metric, "hw.") && p.identity() != d.identity {
-		found.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
+		result.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
 	}
 	switch p.Metric {
 	case "hw.gpu.info", "hw.gpu.board.info", "hw.status", "hw.gpu.allocated", "container.gpu.allocated":
@@ -119,43 +119,43 @@ func (d *device) add(p *Point, found *violations) {
 }
 
 // check checks the invariants of one device.
-func (d *device) check(found *violations, id string) {
+func (d *device) check(result *violations, id string) {
 	sum := 0.0
 	for _, v := range d.states {
 		sum += v
 	}
 	unread := len(d.states) == 0 && d.readings == 0
 	if d.info != 1 || !unread && (len(d.states) != 4 || sum != 1) {
-		found.add("%s has %d infos and the states %v", id, d.info, d.states)
+		result.add("%s has %d infos and the states %v", id, d.info, d.states)
 	}
 	if !unread && (d.states["ok"] == 1) != (len(d.faults) == 0) {
-		found.add("%s has the states %v and the faults %v", id, d.states, d.faults)
+		result.add("%s has the states %v and the faults %v", id, d.states, d.faults)
 	}
 	if d.children > 0 && d.processes > 0 {
-		found.add("%s has partitions, and containers or processes of its own", id)
+		result.add("%s has partitions, and containers or processes of its own", id)
 	}
 	for _, value := range d.allocated {
 		if (value == 1) != (d.holders > 0) {
-			found.add("%s is allocated: %v, to %d containers", id, value, d.holders)
+			result.add("%s is allocated: %v, to %d containers", id, value, d.holders)
 		}
 	}
 	if len(d.allocated) == 0 && d.holders > 0 && d.children == 0 {
-		found.add("%s has %d holders, and hw.gpu.allocated is absent", id, d.holders)
+		result.add("%s has %d holders, and hw.gpu.allocated is absent", id, d.holders)
 	}
 	for _, limit := range slices.Concat(d.usage, d.limit) {
 		if !within(d.usedBy, limit) {
-			found.add("%s: containers use %v bytes of %v", id, d.usedBy, limit)
+			result.add("%s: containers use %v bytes of %v", id, d.usedBy, limit)
 		}
 	}
 	for _, usage := range d.usage {
 		for _, limit := range d.limit {
 			if usage > limit {
-				found.add("%s: %v bytes of %v are used", id, usage, limit)
+				result.add("%s: %v bytes of %v are used", id, usage, limit)
 			}
 		}
 	}
 	if d.drawnBy > 0 && len(d.power) == 0 || len(d.power) > 0 && !within(d.drawnBy, d.power[0]) {
-		found.add("%s: containers draw %v watts of %v", id, d.drawnBy, d.power)
+		result.add("%s: containers draw %v watts of %v", id, d.drawnBy, d.power)
 	}
 	for task, busy := range d.busyBy {
 		bound, ok := d.busy[task]
@@ -163,7 +163,7 @@ func (d *device) check(found *violations, id string) {
 			bound = 1
 		}
 		if !within(busy, bound) {
-			found.add("%s: containers use %v of the time for %s, the device %v", id, busy, task, bound)
+			result.add("%s: containers use %v of the time for %s, the device %v", id, busy, task, bound)
 		}
 	}
 }

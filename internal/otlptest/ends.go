@@ -25,7 +25,7 @@ type Ends struct {
 
 // Add takes the next message and returns the violations.
 func (e *Ends) Add(metrics pmetric.Metrics) []string {
-	var found violations
+	var result violations
 	before := e.streams
 	present := map[string]bool{}
 	points := Points(metrics)
@@ -37,47 +37,47 @@ func (e *Ends) Add(metrics pmetric.Metrics) []string {
 		stream := p.Stream()
 		switch {
 		case present[stream]:
-			found.add("%s ends and goes on", stream)
+			result.add("%s ends and goes on", stream)
 		case !before[stream]:
-			found.add("%s ends and was not there", stream)
+			result.add("%s ends and was not there", stream)
 		case ended[stream]:
-			found.add("%s ends twice", stream)
+			result.add("%s ends twice", stream)
 		case p.Value != 0:
-			found.add("%s ends with a value", stream)
+			result.add("%s ends with a value", stream)
 		case p.Start > p.Time:
-			found.add("%s starts after it ends", stream)
+			result.add("%s starts after it ends", stream)
 		case len(points) > 0 && p.Time >= points[0].Time:
-			found.add("%s does not end before the live points", stream)
+			result.add("%s does not end before the live points", stream)
 		}
 		ended[stream] = true
 	}
 	for stream := range before {
 		if !present[stream] && !ended[stream] {
-			found.add("%s does not end", stream)
+			result.add("%s does not end", stream)
 		}
 	}
-	checkEndedResources(&found, metrics)
+	checkEndedResources(&result, metrics)
 	e.streams = present
-	return found
+	return result
 }
 
 // checkEndedResources checks that ended points come before the live ones, in ResourceMetrics of their own, with one point of a metric.
-func checkEndedResources(found *violations, metrics pmetric.Metrics) {
+func checkEndedResources(result *violations, metrics pmetric.Metrics) {
 	live := false
 	for _, rm := range metrics.ResourceMetrics().All() {
 		ends := endsSeries(rm)
 		if ends && live {
-			found.add("ended points stand after live ones")
+			result.add("ended points stand after live ones")
 		}
 		live = live || !ends
 		for _, sm := range rm.ScopeMetrics().All() {
 			for _, m := range sm.Metrics().All() {
 				if ends && numbers(m).Len() != 1 {
-					found.add("%s has %d ended points in one resource", m.Name(), numbers(m).Len())
+					result.add("%s has %d ended points in one resource", m.Name(), numbers(m).Len())
 				}
 				for _, dp := range numbers(m).All() {
 					if dp.Flags().NoRecordedValue() != ends {
-						found.add("%s has ended and live points in one resource", m.Name())
+						result.add("%s has ended and live points in one resource", m.Name())
 					}
 				}
 			}

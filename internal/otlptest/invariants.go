@@ -12,9 +12,9 @@ import (
 // Violations returns the invariants that a message violates, whatever was read: numbers are in their range, each device has its info and
 // its states, and containers do not use more of a device than there is.
 func Violations(metrics pmetric.Metrics) []string {
-	var found violations
+	var result violations
 	for _, c := range Collisions(metrics) {
-		found.add("%s", c)
+		result.add("%s", c)
 	}
 	resources := map[string]bool{}
 	for _, rm := range metrics.ResourceMetrics().All() {
@@ -23,85 +23,85 @@ func Violations(metrics pmetric.Metrics) []string {
 		}
 		identity := text(rm.Resource().Attributes().AsRaw())
 		if resources[identity] {
-			found.add("two resources %s", identity)
+			result.add("two resources %s", identity)
 		}
 		resources[identity] = true
 	}
-	checkMetrics(&found, metrics)
+	checkMetrics(&result, metrics)
 	points := Points(metrics)
 	for i := range points {
-		checkPoint(&found, &points[i])
+		checkPoint(&result, &points[i])
 	}
-	for id, d := range devicesOf(points, &found) {
-		d.check(&found, id)
+	for id, d := range devicesOf(points, &result) {
+		d.check(&result, id)
 	}
-	checkPresence(&found, points)
-	checkIndexes(&found, points)
-	return found
+	checkPresence(&result, points)
+	checkIndexes(&result, points)
+	return result
 }
 
 // checkMetrics checks that a scope has each metric once, and that sums are cumulative.
-func checkMetrics(found *violations, metrics pmetric.Metrics) {
+func checkMetrics(result *violations, metrics pmetric.Metrics) {
 	for _, rm := range metrics.ResourceMetrics().All() {
 		for _, sm := range rm.ScopeMetrics().All() {
 			names := map[string]bool{}
 			for _, m := range sm.Metrics().All() {
 				if names[m.Name()] {
-					found.add("%s is in one scope twice", m.Name())
+					result.add("%s is in one scope twice", m.Name())
 				}
 				names[m.Name()] = true
 				if m.Type() == pmetric.MetricTypeSum && m.Sum().AggregationTemporality() != pmetric.AggregationTemporalityCumulative {
-					found.add("%s is not cumulative", m.Name())
+					result.add("%s is not cumulative", m.Name())
 				}
 			}
 		}
 	}
 }
 
-func checkPoint(found *violations, p *Point) {
+func checkPoint(result *violations, p *Point) {
 	switch v := p.Value; {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		found.add("%s is %v", p.Series(), v)
+		result.add("%s is %v", p.Series(), v)
 	case v < 0 && p.Unit != "Cel":
-		found.add("%s is negative: %v", p.Series(), v)
+		result.add("%s is negative: %v", p.Series(), v)
 	case p.Unit == "1" && v > 1:
-		found.add("%s is more than 1: %v", p.Series(), v)
+		result.add("%s is more than 1: %v", p.Series(), v)
 	case p.Unit == "1" && p.Kind != "gauge" && v != 0 && v != 1:
-		found.add("%s is neither 0 nor 1: %v", p.Series(), v)
+		result.add("%s is neither 0 nor 1: %v", p.Series(), v)
 	}
 	pid, ok := p.Attributes["process.pid"]
 	if ok && pid != p.Resource["process.pid"] {
-		found.add("%s has the resource of process %v", p.Series(), p.Resource["process.pid"])
+		result.add("%s has the resource of process %v", p.Series(), p.Resource["process.pid"])
 	}
 	for _, name := range []string{"k8s.namespace.name", "k8s.pod.name", "k8s.container.name", "container.id"} {
 		if v, ok := p.Attributes[name]; ok && p.Resource[name] != v {
-			found.add("%s has a resource with %s %v", p.Series(), name, p.Resource[name])
+			result.add("%s has a resource with %s %v", p.Series(), name, p.Resource[name])
 		}
 	}
 }
 
 // TimeViolations returns the points of a message of one source whose times are invalid.
 func TimeViolations(metrics pmetric.Metrics) []string {
-	var found violations
+	var result violations
 	points := Points(metrics)
 	for i := range points {
 		switch p := &points[i]; {
 		case p.Time != points[0].Time:
-			found.add("%s has another time than the other points", p.Series())
+			result.add("%s has another time than the other points", p.Series())
 		case p.Start > p.Time:
-			found.add("%s starts after its time", p.Series())
+			result.add("%s starts after its time", p.Series())
 		case p.Kind != "gauge" && p.Start == 0:
-			found.add("%s has no start time", p.Series())
+			result.add("%s has no start time", p.Series())
 		}
 	}
-	return found
+	return result
 }
 
 // checkPresence checks that every GPU with a state is counted. Those without one were not read.
-func checkPresence(found *violations, points []Point) {
-	counted, known := 0.0, false
+func checkPresence(result *violations, points []Point) {
+	counted, ok := 0.0, false
 	for _, p := range Of(points, "hw.gpu.count") {
-		counted, known = counted+p.Value, true
+		counted, ok = counted+p.Value, true
 	}
 	whole := 0.0
 	for _, p := range Of(points, "hw.status") {
@@ -109,13 +109,13 @@ func checkPresence(found *violations, points []Point) {
 			whole++ // each state has a point
 		}
 	}
-	if known && counted < whole {
-		found.add("%v GPUs are counted, %v are reported", counted, whole)
+	if ok && counted < whole {
+		result.add("%v GPUs are counted, %v are reported", counted, whole)
 	}
 }
 
 // checkIndexes checks that no two GPUs of a node, and no two partitions of a GPU, have the same index.
-func checkIndexes(found *violations, points []Point) {
+func checkIndexes(result *violations, points []Point) {
 	first := map[string]any{}
 	for _, p := range Of(points, "hw.gpu.info") {
 		index, ok := p.Attributes["hw.gpu.index"]
@@ -128,7 +128,7 @@ func checkIndexes(found *violations, points []Point) {
 		}
 		key := text(among)
 		if id, duplicate := first[key]; duplicate {
-			found.add("%v and %v have hw.gpu.index %v", id, p.Attributes["hw.id"], index)
+			result.add("%v and %v have hw.gpu.index %v", id, p.Attributes["hw.id"], index)
 		}
 		first[key] = p.Attributes["hw.id"]
 	}

@@ -96,8 +96,8 @@ func TestViolations(t *testing.T) {
 func TestTimeViolations(t *testing.T) {
 	m := newMessage(t)
 	assert.Empty(t, TimeViolations(m.metrics))
-	m.add(m.host, "hw.energy", "counter", 1, nil).SetStartTimestamp(at(1))
-	m.add(m.host, "hw.power", "gauge", 1, nil).SetTimestamp(at(1))
+	m.add(m.host, "hw.energy", "counter", 1, nil).SetStartTimestamp(timestamp(1))
+	m.add(m.host, "hw.power", "gauge", 1, nil).SetTimestamp(timestamp(1))
 	m.add(m.host, "hw.gpu.io", "counter", 1, nil).SetStartTimestamp(0)
 	assert.Equal(t, []string{
 		"hw.energy{hw.id=GPU-1} starts after its time", "hw.power{hw.id=GPU-1} has another time than the other points", "hw.gpu.io{hw.id=GPU-1} has no start time",

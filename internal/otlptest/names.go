@@ -24,79 +24,79 @@ var units = map[string]string{"utilization": "1", "time": "s", "io": "By", "ener
 // NameViolations returns the declared names that break the naming rules of the semantic conventions, and the metrics that get the same
 // name in Prometheus. others are attributes that the conventions have.
 func (d *Declared) NameViolations(others []string) []string {
-	var found violations
+	var result violations
 	attributes := slices.Concat(slices.Collect(maps.Keys(d.Attributes)), slices.Collect(maps.Keys(d.ResourceAttributes)), others)
 	metrics := slices.Collect(maps.Keys(d.Metrics))
 	for _, name := range slices.Concat(attributes, metrics, slices.Collect(maps.Keys(d.Events))) {
-		checkForm(&found, name)
+		checkForm(&result, name)
 	}
-	checkNamespaces(&found, attributes, "")
-	checkNamespaces(&found, metrics, ".limit")
+	checkNamespaces(&result, attributes, "")
+	checkNamespaces(&result, metrics, ".limit")
 	for name, m := range d.Metrics {
-		checkWords(&found, name, m.Unit)
+		checkWords(&result, name, m.Unit)
 		base := strings.TrimSuffix(name, ".limit")
 		for _, candidate := range []string{base, base + ".usage"} {
 			if other, ok := d.Metrics[candidate]; ok && base != name && other.Unit != m.Unit {
-				found.add("%s has the unit %s, %s has %s", name, m.Unit, candidate, other.Unit)
+				result.add("%s has the unit %s, %s has %s", name, m.Unit, candidate, other.Unit)
 			}
 		}
 	}
-	d.checkPrometheusNames(&found)
-	slices.Sort(found)
-	return found
+	d.checkPrometheusNames(&result)
+	slices.Sort(result)
+	return result
 }
 
 // checkForm checks the form of a name, and that its namespaces are singular.
-func checkForm(found *violations, name string) {
+func checkForm(result *violations, name string) {
 	if !nameForm.MatchString(name) {
-		found.add("%s is not in lower case with dots and underscores", name)
+		result.add("%s is not in lower case with dots and underscores", name)
 	}
 	words := strings.Split(name, ".")
 	for _, word := range words[:len(words)-1] {
 		if strings.HasSuffix(word, "s") && !slices.Contains(singular, word) {
-			found.add("%s: the namespace %s is a plural", name, word)
+			result.add("%s: the namespace %s is a plural", name, word)
 		}
 	}
 }
 
 // checkNamespaces checks that no name is the namespace of another one, except of one with the allowed ending.
-func checkNamespaces(found *violations, names []string, allowed string) {
+func checkNamespaces(result *violations, names []string, allowed string) {
 	for _, name := range names {
 		for _, other := range names {
 			if rest, ok := strings.CutPrefix(other, name+"."); ok && "."+rest != allowed {
-				found.add("%s is a name, and the namespace of %s", name, other)
+				result.add("%s is a name, and the namespace of %s", name, other)
 			}
 		}
 	}
 }
 
 // checkWords checks the last word of a metric's name against its unit.
-func checkWords(found *violations, name, unit string) {
+func checkWords(result *violations, name, unit string) {
 	last := name[strings.LastIndex(name, ".")+1:]
 	if want := units[last]; want != "" && unit != want {
-		found.add("%s has the unit %s, its name says %s", name, unit, want)
+		result.add("%s has the unit %s, its name says %s", name, unit, want)
 	}
 	if strings.HasSuffix(last, "s") && !slices.Contains(singular, last) && !strings.HasPrefix(unit, "{") {
-		found.add("%s is a plural, but counts nothing", name)
+		result.add("%s is a plural, but counts nothing", name)
 	}
 	for _, word := range []string{"total", "bytes", "seconds", "joules", "watts"} {
 		if strings.Contains(name, word) {
-			found.add("%s: %s is added by Prometheus, and is no part of the name", name, word)
+			result.add("%s: %s is added by Prometheus, and is no part of the name", name, word)
 		}
 	}
 }
 
 // checkPrometheusNames checks that the names of metrics and attributes stay different in Prometheus.
-func (d *Declared) checkPrometheusNames(found *violations) {
+func (d *Declared) checkPrometheusNames(result *violations) {
 	labels := map[string]string{}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(d.Attributes)), slices.Collect(maps.Keys(d.ResourceAttributes))) {
 		label := labelOf(name)
 		if other, ok := labels[label]; ok && other != name {
-			found.add("%s and %s are the label %s", min(name, other), max(name, other), label)
+			result.add("%s and %s are the label %s", min(name, other), max(name, other), label)
 		}
 		labels[label] = name
 		if slices.Contains([]string{"job", "instance", "le", "quantile"}, label) || strings.HasPrefix(label, "otel_scope_") {
-			found.add("%s is the label %s, which Prometheus or its exporter sets", name, label)
+			result.add("%s is the label %s, which Prometheus or its exporter sets", name, label)
 		}
 	}
 	for _, strategy := range strategies {
@@ -104,7 +104,7 @@ func (d *Declared) checkPrometheusNames(found *violations) {
 		for name, m := range d.Metrics {
 			translated := nameOf(strategy, name, m.Unit, m.kind())
 			if other, ok := names[translated]; ok {
-				found.add("%s and %s are %s (%s)", min(name, other), max(name, other), translated, strategy)
+				result.add("%s and %s are %s (%s)", min(name, other), max(name, other), translated, strategy)
 			}
 			names[translated] = name
 		}

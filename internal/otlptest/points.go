@@ -115,11 +115,11 @@ func Names(points []Point) []string {
 
 // BySeries returns the points by series. Of points that collide it has the last one, like a backend.
 func BySeries(points []Point) map[string]Point {
-	found := make(map[string]Point, len(points))
+	result := make(map[string]Point, len(points))
 	for _, p := range points {
-		found[p.Series()] = p
+		result[p.Series()] = p
 	}
-	return found
+	return result
 }
 
 // Collisions returns the series that have more than one point without resources: a backend keeps one of them.

@@ -24,14 +24,14 @@ type Label struct{ attribute }
 
 // PrometheusLabels returns the declared attributes by their names in Prometheus.
 func (d *Declared) PrometheusLabels() map[string]Label {
-	found := make(map[string]Label, len(d.Attributes)+len(d.ResourceAttributes))
+	result := make(map[string]Label, len(d.Attributes)+len(d.ResourceAttributes))
 	for name, a := range d.ResourceAttributes {
-		found[labelOf(name)] = Label{a}
+		result[labelOf(name)] = Label{a}
 	}
 	for name, a := range d.Attributes {
-		found[labelOf(name)] = Label{a}
+		result[labelOf(name)] = Label{a}
 	}
-	return found
+	return result
 }
 
 // CanBe reports whether the label can have a value: one of its enumeration, or, without one, a word of its description.

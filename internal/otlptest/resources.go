@@ -20,7 +20,7 @@ var ofProgram = []string{"process.command", "process.command_line", "process.exe
 
 // Add takes the next message and returns the violations.
 func (r *Resources) Add(metrics pmetric.Metrics) []string {
-	var found violations
+	var result violations
 	now := map[string]map[string]any{}
 	for _, rm := range metrics.ResourceMetrics().All() {
 		if endsSeries(rm) {
@@ -29,20 +29,20 @@ func (r *Resources) Add(metrics pmetric.Metrics) []string {
 		attributes := rm.Resource().Attributes().AsRaw()
 		entity := entityOf(attributes)
 		if other, ok := now[entity]; ok {
-			found.add("%s has the resources %s and %s", entity, text(other), text(attributes))
+			result.add("%s has the resources %s and %s", entity, text(other), text(attributes))
 		}
 		now[entity] = attributes
 		for name, before := range r.known[entity] {
 			after, ok := attributes[name]
 			program := r.known[entity]["process.executable.name"] != attributes["process.executable.name"] && slices.Contains(ofProgram, name)
 			if (!ok || after != before) && !program {
-				found.add("%s: %s of the resource was %v and is %v", entity, name, before, after)
+				result.add("%s: %s of the resource was %v and is %v", entity, name, before, after)
 			}
 		}
 	}
 	r.known = now
-	slices.Sort(found)
-	return found
+	slices.Sort(result)
+	return result
 }
 
 // entities are what a resource may represent, each with the attribute that shows it and the attributes that identify it.

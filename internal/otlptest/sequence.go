@@ -36,7 +36,7 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 	if s.counters == nil {
 		s.counters, s.identities = map[string]Point{}, map[infoOf]map[string]any{}
 	}
-	var found violations
+	var result violations
 	points := Points(metrics)
 	s.Restarted, s.Before, s.States = nil, s.States, map[string]string{}
 	if len(points) == 0 {
@@ -51,12 +51,12 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 			s.States[id] = p.Attributes["hw.state"].(string)
 		}
 		if p.Metric == "hw.gpu.info" || p.Metric == "hw.gpu.board.info" {
-			s.identify(&found, id, p)
+			s.identify(&result, id, p)
 		}
 		if p.Kind != "counter" {
 			continue
 		}
-		delta, elapsed := s.count(&found, p)
+		delta, elapsed := s.count(&result, p)
 		switch p.Metric {
 		case "hw.energy":
 			grown[id] = delta
@@ -64,11 +64,11 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 			attributed[id] += delta
 		case "container.gpu.idle.time":
 			if !within(delta, elapsed) {
-				found.add("%s grew by %v in %v s", p.Series(), delta, elapsed)
+				result.add("%s grew by %v in %v s", p.Series(), delta, elapsed)
 			}
 		}
 		if strings.HasPrefix(p.Metric, "container.") && p.Start == p.Time && p.Value != 0 {
-			found.add("%s starts with %v", p.Series(), p.Value)
+			result.add("%s starts with %v", p.Series(), p.Value)
 		}
 	}
 	for _, p := range Of(points, "hw.gpu.info") {
@@ -80,14 +80,14 @@ func (s *Sequence) Add(metrics pmetric.Metrics) []string {
 	maps.DeleteFunc(s.identities, func(key infoOf, _ map[string]any) bool { return s.States[key.id] == "" })
 	for id, joules := range attributed {
 		if !within(joules, grown[id]) {
-			found.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
+			result.add("%s: %v joules of %v are attributed to containers", id, joules, grown[id])
 		}
 	}
-	return found
+	return result
 }
 
 // count compares a counter with its last point. It returns by how much the counter grew, in how many seconds.
-func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
+func (s *Sequence) count(result *violations, p *Point) (delta, elapsed float64) {
 	series := p.Series()
 	last, ok := s.counters[series]
 	s.counters[series] = *p
@@ -96,14 +96,14 @@ func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
 	}
 	switch {
 	case p.Start == last.Start && p.Value < last.Value:
-		found.add("%s fell from %v to %v", series, last.Value, p.Value)
+		result.add("%s fell from %v to %v", series, last.Value, p.Value)
 	case p.Start == last.Start:
 		return p.Value - last.Value, time.Duration(max(p.Time, last.Time) - last.Time).Seconds()
 	case p.Time < last.Time: // the clock was set back
 	case p.Start < last.Start && !s.ClockSet:
-		found.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
+		result.add("%s started at %v, and then at %v", series, last.Start.AsTime(), p.Start.AsTime())
 	case p.Start < last.Time && !s.ClockSet:
-		found.add("%s started again at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
+		result.add("%s started again at %v, before its last point of %v", series, p.Start.AsTime(), last.Time.AsTime())
 	default:
 		s.Restarted = append(s.Restarted, series)
 	}
@@ -111,7 +111,7 @@ func (s *Sequence) count(found *violations, p *Point) (delta, elapsed float64) {
 }
 
 // identify checks that the identity of a device does not change while the device is reported.
-func (s *Sequence) identify(found *violations, id string, p *Point) {
+func (s *Sequence) identify(result *violations, id string, p *Point) {
 	key := infoOf{p.Metric, id}
 	known := s.identities[key]
 	if known == nil {
@@ -121,7 +121,7 @@ func (s *Sequence) identify(found *violations, id string, p *Point) {
 	for name, value := range known {
 		now, ok := p.Attributes[name]
 		if !ok || now != value && name != "hw.driver_version" && !slices.Contains(s.Changing, name) {
-			found.add("%s: %s was %v and is %v", id, name, value, now)
+			result.add("%s: %s was %v and is %v", id, name, value, now)
 		}
 	}
 	for name, value := range p.Attributes {

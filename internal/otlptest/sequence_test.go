@@ -22,7 +22,7 @@ type message struct {
 }
 
 // at returns a time, in seconds after a fixed time.
-func at(seconds int) pcommon.Timestamp {
+func timestamp(seconds int) pcommon.Timestamp {
 	return pcommon.NewTimestampFromTime(time.Unix(1_700_000_000+int64(seconds), 0))
 }
 
@@ -42,8 +42,8 @@ func newMessage(t *testing.T) *message {
 }
 
 // add adds a point of the GPU at time 0.
-func (m *message) add(to pmetric.ResourceMetrics, name, kind string, value float64, attributes map[string]any) pmetric.NumberDataPoint {
-	metric := to.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
+func (m *message) add(resource pmetric.ResourceMetrics, name, kind string, value float64, attributes map[string]any) pmetric.NumberDataPoint {
+	metric := resource.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
 	metric.SetName(name)
 	metric.SetUnit("1")
 	var dp pmetric.NumberDataPoint
@@ -60,8 +60,8 @@ func (m *message) add(to pmetric.ResourceMetrics, name, kind string, value float
 	require.NoError(m.t, dp.Attributes().FromRaw(attributes))
 	dp.Attributes().PutStr("hw.id", "GPU-1")
 	dp.SetDoubleValue(value)
-	dp.SetStartTimestamp(at(0))
-	dp.SetTimestamp(at(0))
+	dp.SetStartTimestamp(timestamp(0))
+	dp.SetTimestamp(timestamp(0))
 	return dp
 }
 
@@ -76,8 +76,8 @@ func counting(t *testing.T, start, now int, joules, attributed, idle float64) pm
 			m.add(m.pod, "container.gpu.idle.time", "counter", idle, mine))
 	}
 	for _, dp := range points {
-		dp.SetStartTimestamp(at(start))
-		dp.SetTimestamp(at(now))
+		dp.SetStartTimestamp(timestamp(start))
+		dp.SetTimestamp(timestamp(now))
 	}
 	return m.metrics
 }

@@ -20,22 +20,22 @@ func TestScanWithoutFileDescriptors(t *testing.T) {
 	var limit syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: limit.Max}))
-	var held []int
+	var descriptors []int
 	for {
 		fd, err := syscall.Dup(0)
 		if err != nil {
 			break
 		}
-		held = append(held, fd)
+		descriptors = append(descriptors, fd)
 	}
 	_, scanned := b.Scan(true)
-	found := b.find([]string{"0000:1b:00.0"}) // the bus was listed, and then another took the last descriptor
-	for _, fd := range held {
+	got := b.find([]string{"0000:1b:00.0"}) // the bus was listed, and then another took the last descriptor
+	for _, fd := range descriptors {
 		_ = syscall.Close(fd)
 	}
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
 	require.ErrorIs(t, scanned, syscall.EMFILE)
-	require.ErrorIs(t, found, syscall.EMFILE)
+	require.ErrorIs(t, got, syscall.EMFILE)
 	functions, err := b.Scan(false)
 	require.NoError(t, err)
 	assert.Len(t, functions, 1)

@@ -160,13 +160,13 @@ func TestEachCounterIsChecked(t *testing.T) {
 	for i, total := range []int64{1000, 0, 1002} {
 		n := node(10*i, total)
 		c.check(n)
-		found := 0
+		count := 0
 		counters(reflect.ValueOf(&n.Devices[0]).Elem(), func(v reflect.Value) {
-			found++
+			count++
 			known := v.Addr().Interface().(interface{ Known() bool }).Known()
-			assert.Equal(t, total != 0, known, "counter %d", found)
+			assert.Equal(t, total != 0, known, "counter %d", count)
 		})
-		require.Greater(t, found, 100)
+		require.Greater(t, count, 100)
 	}
 }
 

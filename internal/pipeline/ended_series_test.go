@@ -17,12 +17,12 @@ import (
 // names end with the read that has the names.
 func TestNamesThatComeLate(t *testing.T) {
 	p, _, _ := newPipeline(nil)
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	read := func(c gpu.Container) (live, ended []otlptest.Point) {
-		at = at.Add(30 * time.Second)
+		start = start.Add(30 * time.Second)
 		node := nodeOf(healthy("GPU-1"))
-		node.Time = at
-		node.Processes = []gpu.Process{{PID: 41, DeviceID: "GPU-1", Created: at.Truncate(time.Hour), Memory: gpu.Some[int64](1), Container: &c}}
+		node.Time = start
+		node.Processes = []gpu.Process{{PID: 41, DeviceID: "GPU-1", Created: start.Truncate(time.Hour), Memory: gpu.Some[int64](1), Container: &c}}
 		node.Containers = []gpu.ContainerUse{{Container: &c, DeviceID: "GPU-1", MemoryUsage: gpu.Some[int64](1)}}
 		p.Take(t.Context(), node)
 		metrics := p.Metrics(node)

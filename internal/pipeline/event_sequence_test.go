@@ -49,17 +49,17 @@ func TestXIDsThatComeTogether(t *testing.T) {
 // What concerns a GPU concerns its partitions, and one partition does not concern another one.
 func TestXIDsOfPartitionsThatComeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		on := func(device string, code int64) gpu.Event { e := xidOn(device, code); e.Parent = "a"; return e }
+		event := func(device string, code int64) gpu.Event { e := xidOn(device, code); e.Parent = "a"; return e }
 		q := &eventQueue{}
-		found(q, on("m1", 31))
+		found(q, event("m1", 31))
 		fault := only(t, q)
-		found(q, on("m2", 45))
+		found(q, event("m2", 45))
 		assert.Empty(t, only(t, q).Follows)
-		found(q, on("m1", 45))
+		found(q, event("m1", 45))
 		assert.Equal(t, fault.UID, only(t, q).Follows)
 		found(q, xidOn("a", 48))
 		memory := only(t, q)
-		found(q, on("m2", 63))
+		found(q, event("m2", 63))
 		assert.Equal(t, memory.UID, only(t, q).Follows)
 	})
 }

@@ -35,9 +35,9 @@ func followed(t *testing.T) *Pipeline {
 }
 
 // signalled reports whether it was signalled that events may wait, since the last call.
-func signalled(found <-chan struct{}) bool {
+func signalled(signal <-chan struct{}) bool {
 	select {
-	case <-found:
+	case <-signal:
 		return true
 	default:
 		return false
@@ -58,14 +58,14 @@ func (p *Pipeline) log(lines ...kernellog.Event) {
 func TestXIDInTheLogFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := followed(t)
-		at := time.Now().Add(-time.Millisecond)
+		start := time.Now().Add(-time.Millisecond)
 		p.log(xidLine(79))
 		events := p.TakeEvents()
 		require.Len(t, events, 1)
 		assert.NotEmpty(t, events[0].UID)
 		events[0].UID, events[0].Holders, events[0].Users = "", nil, nil
 		assert.Equal(t, gpu.Event{
-			Type: gpu.EventXID, Time: at, DeviceID: "GPU-a", Name: "nvidia0", Model: "H100", Vendor: gpu.NVIDIA, XID: 79,
+			Type: gpu.EventXID, Time: start, DeviceID: "GPU-a", Name: "nvidia0", Model: "H100", Vendor: gpu.NVIDIA, XID: 79,
 			Process: &gpu.Process{PID: 42, Executable: "python3"}, Detail: "Ch 8",
 		}, events[0])
 		time.Sleep(30 * time.Second) // a lost GPU has its XIDs with the next read
@@ -124,11 +124,11 @@ func TestXIDInTheSourceFirst(t *testing.T) {
 		p.AddEvents([]gpu.Event{mig})
 		time.Sleep(time.Second)
 		assert.Empty(t, p.TakeEvents(), "it waits for its line")
-		at := time.Now().Add(-time.Millisecond)
+		start := time.Now().Add(-time.Millisecond)
 		p.log(xidLine(31))
 		events := p.TakeEvents()
 		require.Len(t, events, 1)
-		assert.Equal(t, []any{"MIG-3", "GPU-a", "nvidia0/gi11/ci0", at, int64(42)},
+		assert.Equal(t, []any{"MIG-3", "GPU-a", "nvidia0/gi11/ci0", start, int64(42)},
 			[]any{events[0].DeviceID, events[0].Parent, events[0].Name, events[0].Time, events[0].Process.PID}, "the source's device, the log's time and process")
 		time.Sleep(time.Minute)
 		assert.Empty(t, p.TakeEvents())

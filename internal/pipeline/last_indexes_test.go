@@ -115,19 +115,19 @@ func TestLastIndexes(t *testing.T) {
 // TestInfoStaysOneSeries: hw.gpu.info is one series while a read fails or the GPU is lost.
 func TestInfoStaysOneSeries(t *testing.T) {
 	p, _, _ := newPipeline(nil)
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	shown, unread, gone := healthy("GPU-1"), healthy("GPU-1"), lost("GPU-1")
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	shown, unread, missing := healthy("GPU-1"), healthy("GPU-1"), lost("GPU-1")
 	shown.CurrentIndex = gpu.Some(3)
 	unread.Unread = true
 	for _, read := range []struct {
 		device gpu.Device
 		err    error
-	}{{shown, nil}, {unread, nil}, {unread, errors.New("the node does not answer")}, {gone, nil}, {shown, nil}} {
-		at = at.Add(30 * time.Second)
+	}{{shown, nil}, {unread, nil}, {unread, errors.New("the node does not answer")}, {missing, nil}, {shown, nil}} {
+		start = start.Add(30 * time.Second)
 		node := nodeOf(read.device)
-		node.Time = at
+		node.Time = start
 		if read.err != nil {
-			node = p.Failed(gpu.Host{}, gpu.NVIDIA, at, read.err)
+			node = p.Failed(gpu.Host{}, gpu.NVIDIA, start, read.err)
 			node.Devices = []gpu.Device{read.device}
 		} else {
 			p.Take(t.Context(), node)

@@ -114,10 +114,10 @@ func TestNoNodeIsLostToSampling(t *testing.T) {
 		p.Take(t.Context(), nodeOf(healthy("GPU-1")))
 	}
 	for _, event := range []string{"GPU unhealthy", "Read failed", "Read works again", "GPU healthy again"} {
-		found := map[any]bool{}
+		got := map[any]bool{}
 		for _, entry := range log.FilterMessageSnippet(event).All() {
-			found[entry.ContextMap()["k8s.node.name"]] = true
+			got[entry.ContextMap()["k8s.node.name"]] = true
 		}
-		require.Len(t, found, nodes, event)
+		require.Len(t, got, nodes, event)
 	}
 }

@@ -42,11 +42,11 @@ func newPipeline(change func(*Options)) (*Pipeline, *observer.ObservedLogs, *int
 	return New(options), log, dropped
 }
 
-func levels(log *observer.ObservedLogs) (found []zapcore.Level) {
+func levels(log *observer.ObservedLogs) (result []zapcore.Level) {
 	for _, entry := range log.All() {
-		found = append(found, entry.Level)
+		result = append(result, entry.Level)
 	}
-	return found
+	return result
 }
 
 func TestPipeline(t *testing.T) {

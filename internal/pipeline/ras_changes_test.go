@@ -44,9 +44,9 @@ func risesOf(events []gpu.Event) (all []rise) {
 
 func TestRASCountersThatRise(t *testing.T) {
 	var c rasChanges
-	at := time.Unix(1000, 0)
+	start := time.Unix(1000, 0)
 	read := func(devices ...gpu.Device) []gpu.Event {
-		return c.next(&gpu.Node{Vendor: gpu.AMD, Time: at, Devices: devices}, false)
+		return c.next(&gpu.Node{Vendor: gpu.AMD, Time: start, Devices: devices}, false)
 	}
 	pages := gpu.Some[int64]
 	assert.Empty(t, read(card(0, pages(3), counted(gpu.ErrorCorrected, "umc", 7), counted(gpu.ErrorUncorrected, "umc", 1))), "the first read")
@@ -55,7 +55,7 @@ func TestRASCountersThatRise(t *testing.T) {
 		{gpu.EventRASError, gpu.ClassCorrected, "umc", 2}, {gpu.EventBadPages, 0, "", 2},
 	}, risesOf(events), "a block that was not counted before says nothing")
 	assert.Equal(t, gpu.Event{
-		Type: gpu.EventRASError, Time: at, DeviceID: "amd-1", Name: "card1", Model: "MI300X", Vendor: gpu.AMD, Class: gpu.ClassCorrected, Part: "umc",
+		Type: gpu.EventRASError, Time: start, DeviceID: "amd-1", Name: "card1", Model: "MI300X", Vendor: gpu.AMD, Class: gpu.ClassCorrected, Part: "umc",
 		Errors: gpu.Some[int64](2),
 	}, events[0])
 	assert.Equal(t, pages(5), events[1].Pages)

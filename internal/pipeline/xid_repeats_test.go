@@ -214,7 +214,7 @@ func TestRepeatsOfRandomXIDs(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 22))
 			q := &eventQueue{}
-			came, sent := map[repeatKey]int64{}, map[repeatKey]int64{}
+			came, reported := map[repeatKey]int64{}, map[repeatKey]int64{}
 			lastOfGPU := map[string]time.Time{}
 			uids := map[string]bool{}
 			start, records, total := time.Now(), 0, int64(0)
@@ -222,7 +222,7 @@ func TestRepeatsOfRandomXIDs(t *testing.T) {
 				for _, e := range events {
 					n := max(e.Count, 1)
 					key, _ := keyOf(&e)
-					sent[key] += n
+					reported[key] += n
 					records++
 					g := gpuOf(&e)
 					require.False(t, e.Time.Before(lastOfGPU[g]), "%s: out of order", g)
@@ -251,12 +251,12 @@ func TestRepeatsOfRandomXIDs(t *testing.T) {
 				found(q, e)
 				if !firsts[key] || rng.IntN(50) == 0 {
 					check(q.take())
-					require.Positive(t, sent[key], "the first comes at once")
+					require.Positive(t, reported[key], "the first comes at once")
 				}
 				firsts[key] = true
 			}
 			check(q.takeLast())
-			assert.Equal(t, came, sent)
+			assert.Equal(t, came, reported)
 			// The first, and a sum for each key and 10 s; and those that a first one of the same GPU brings before their time.
 			assert.LessOrEqual(t, records, int(time.Since(start)/repeatPeriod+2)*len(came)*3/2)
 			assert.Greater(t, total, int64(records))

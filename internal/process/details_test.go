@@ -10,18 +10,18 @@ import (
 )
 
 func TestEffectiveUser(t *testing.T) {
-	for in, want := range map[string]uint32{
+	for input, want := range map[string]uint32{
 		"Name:\ta\nUid:\t1\t2\t3\t4\n": 2,
 		"Uid: 0 0 0 0":                 0,
 		"Uid:\t1\t4294967295\t3\t4":    4294967295,
 	} {
-		uid, ok := effectiveUser([]byte(in))
-		assert.True(t, ok, in)
-		assert.Equal(t, want, uid, in)
+		uid, ok := effectiveUser([]byte(input))
+		assert.True(t, ok, input)
+		assert.Equal(t, want, uid, input)
 	}
-	for _, in := range []string{"", "Uid:\t1", "Uid:\t1\tx", "Uid:\t1\t-1", "Gid:\t1\t2", "Uid:\t1\t4294967296"} {
-		_, ok := effectiveUser([]byte(in))
-		assert.False(t, ok, in)
+	for _, input := range []string{"", "Uid:\t1", "Uid:\t1\tx", "Uid:\t1\t-1", "Gid:\t1\t2", "Uid:\t1\t4294967296"} {
+		_, ok := effectiveUser([]byte(input))
+		assert.False(t, ok, input)
 	}
 }
 

@@ -41,9 +41,9 @@ func TestAbsentValueMakesNoPoint(t *testing.T) {
 			if len(node.Devices) == 0 || len(node.Processes) == 0 {
 				return // everything of a device or a process is gone
 			}
-			gone := append([]string{m.name}, derived[m.name]...)
-			want := slices.DeleteFunc(otlptest.Names(full), func(name string) bool { return slices.Contains(gone, name) })
-			got := slices.DeleteFunc(otlptest.Names(without), func(name string) bool { return slices.Contains(gone, name) })
+			missing := append([]string{m.name}, derived[m.name]...)
+			want := slices.DeleteFunc(otlptest.Names(full), func(name string) bool { return slices.Contains(missing, name) })
+			got := slices.DeleteFunc(otlptest.Names(without), func(name string) bool { return slices.Contains(missing, name) })
 			assert.Equal(t, want, got, "the other metrics")
 		})
 	}
@@ -56,7 +56,7 @@ var notSent = regexp.MustCompile(`\.(Index|CurrentIndex|GPUInstance|ComputeInsta
 func TestEachValueAlone(t *testing.T) {
 	full := values(recordAll(fullNode()))
 	sums := regexp.MustCompile(`^hw\.gpu\.interconnect\.link\.count\{`) // of several values: TestLinkCount
-	made := map[string]bool{}                                           // the series that some value makes
+	result := map[string]bool{}                                         // the series that some value makes
 	var paths []string
 	readings(fullNode(), func(path string, _ reflect.Value) { paths = append(paths, path) })
 	require.Greater(t, len(paths), 150)
@@ -74,7 +74,7 @@ func TestEachValueAlone(t *testing.T) {
 		assert.Less(t, len(without), len(full), "%s makes no point", path)
 		for series, value := range full {
 			if got, still := without[series]; !still {
-				made[series] = true
+				result[series] = true
 			} else if got != value && !sums.MatchString(series) {
 				t.Errorf("without %s, %s became %v, was %v", path, series, got, value)
 			}
@@ -82,7 +82,7 @@ func TestEachValueAlone(t *testing.T) {
 	}
 	health := regexp.MustCompile(`^hw\.(status|gpu\.(board\.)?info|gpu\.mode\.current|gpu\.fault|gpu\.allocated|gpu\.source\.[a-z]+)\{|^process\.gpu\.info\{`)
 	for series := range full {
-		if !made[series] && !health.MatchString(series) && !sums.MatchString(series) {
+		if !result[series] && !health.MatchString(series) && !sums.MatchString(series) {
 			t.Errorf("no value makes %s", series)
 		}
 	}

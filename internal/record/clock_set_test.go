@@ -18,18 +18,18 @@ import (
 func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
-		device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](3, at(0))}}}
-		assert.Equal(t, map[string]time.Time{"a hw.gpu.xids": at(read.start)}, starting(r, at(read.now), device), "at %d s", read.now)
+		device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](3, timeAt(0))}}}
+		assert.Equal(t, map[string]time.Time{"a hw.gpu.xids": timeAt(read.start)}, starting(r, timeAt(read.now), device), "at %d s", read.now)
 	}
 }
 
 // A total that the receiver keeps can start during a read, which is after the time of the read.
 func TestKeptTotalThatBeginsDuringTheRead(t *testing.T) {
 	r := newRecorder(everything())
-	device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](1, at(1))}}}
-	want := map[string]time.Time{"a hw.gpu.xids": at(0)}
-	assert.Equal(t, want, starting(r, at(0), device))
-	assert.Equal(t, want, starting(r, at(30), device))
+	device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](1, timeAt(1))}}}
+	want := map[string]time.Time{"a hw.gpu.xids": timeAt(0)}
+	assert.Equal(t, want, starting(r, timeAt(0), device))
+	assert.Equal(t, want, starting(r, timeAt(30), device))
 }
 
 // A machine whose clock was ahead when the collector started, until the first answer of a time server: gauges also have a start time.
@@ -41,7 +41,7 @@ func TestNoPointStartsAfterItEnds(t *testing.T) {
 		}
 	}
 	r := newRecorder(everything())
-	for _, now := range []time.Time{at(0), at(-7200), at(-3600), at(-10800)} {
+	for _, now := range []time.Time{timeAt(0), timeAt(-7200), timeAt(-3600), timeAt(-10800)} {
 		node := fullNode()
 		node.Time = now
 		whole(otlptest.Points(r.Record(node)))

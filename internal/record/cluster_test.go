@@ -71,12 +71,12 @@ func TestRecordCluster(t *testing.T) {
 	}, flat(t, metrics), "node b has no capacity: absent, not 0")
 	assert.Empty(t, otlptest.Collisions(metrics))
 	assert.Equal(t, []map[string]any{
-		of("k8s.cluster.name", "prod"),
-		of("k8s.cluster.name", "prod", "k8s.node.name", "a", "k8s.node.uid", "n"),
-		of("k8s.cluster.name", "prod", "k8s.node.name", "b"),
-		of("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-0", "k8s.pod.uid", "u0",
+		attrs("k8s.cluster.name", "prod"),
+		attrs("k8s.cluster.name", "prod", "k8s.node.name", "a", "k8s.node.uid", "n"),
+		attrs("k8s.cluster.name", "prod", "k8s.node.name", "b"),
+		attrs("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-0", "k8s.pod.uid", "u0",
 			"k8s.container.name", "main", "k8s.node.name", "a"),
-		of("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-1", "k8s.pod.uid", "u1",
+		attrs("k8s.cluster.name", "prod", "k8s.namespace.name", "ml", "k8s.pod.name", "train-1", "k8s.pod.uid", "u1",
 			"k8s.container.name", "main"),
 	}, resourcesOf(metrics), "the cluster, two nodes, two containers")
 }
@@ -91,9 +91,9 @@ func TestUnreadCluster(t *testing.T) {
 	}{{failure, 0, 1}, {nil, 1, 0}} {
 		points := otlptest.Points(r.Record(&gpu.Cluster{}, time.Unix(1700000000+int64(i), 0), want.failure))
 		require.Len(t, points, 2)
-		assert.Equal(t, of("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod"), otlptest.Of(points, "hw.gpu.source.readable")[0].Attributes)
+		assert.Equal(t, attrs("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod"), otlptest.Of(points, "hw.gpu.source.readable")[0].Attributes)
 		assert.InDelta(t, want.readable, otlptest.Of(points, "hw.gpu.source.readable")[0].Value, 0)
-		assert.Equal(t, of("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod", "error.type", "api_forbidden"),
+		assert.Equal(t, attrs("hw.gpu.source.name", "kubernetes_cluster", "k8s.cluster.name", "prod", "error.type", "api_forbidden"),
 			otlptest.Of(points, "hw.gpu.source.failure")[0].Attributes)
 		assert.InDelta(t, want.failed, otlptest.Of(points, "hw.gpu.source.failure")[0].Value, 0)
 	}

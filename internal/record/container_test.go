@@ -21,17 +21,17 @@ func TestContainerOnItsPoints(t *testing.T) {
 	}{
 		{
 			gpu.Container{ID: "c1", Name: "main", PodName: "train-0", Namespace: "ml", SlurmJob: "1"},
-			of("k8s.container.name", "main", "k8s.pod.name", "train-0", "k8s.namespace.name", "ml", "slurm.job.id", "1"),
+			attrs("k8s.container.name", "main", "k8s.pod.name", "train-0", "k8s.namespace.name", "ml", "slurm.job.id", "1"),
 		},
-		{gpu.Container{ID: "c1", PodName: "train-0"}, of("container.id", "c1", "k8s.pod.name", "train-0")},
-		{gpu.Container{ID: "c1", Name: "main"}, of("container.id", "c1", "k8s.container.name", "main")},
-		{gpu.Container{ID: "c1", SlurmJob: "1"}, of("container.id", "c1", "slurm.job.id", "1")},
-		{gpu.Container{SlurmJob: "1", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}, of("slurm.job.id", "1")},
-		{gpu.Container{SlurmSLUID: "sEKNKTV3WPV500"}, of("slurm.job.sluid", "sEKNKTV3WPV500")},
-		{gpu.Container{BatchSystem: "pbs", BatchJob: "7.pbs"}, of("batch.system", "pbs", "batch.job.id", "7.pbs")},
-		{gpu.Container{SystemdUnit: "ollama.service"}, of("systemd.unit.name", "ollama.service")},
-		{gpu.Container{RuntimeName: "web"}, of("container.name", "web")},
-		{gpu.Container{RuntimeName: "web", ID: "c1"}, of("container.id", "c1")},
+		{gpu.Container{ID: "c1", PodName: "train-0"}, attrs("container.id", "c1", "k8s.pod.name", "train-0")},
+		{gpu.Container{ID: "c1", Name: "main"}, attrs("container.id", "c1", "k8s.container.name", "main")},
+		{gpu.Container{ID: "c1", SlurmJob: "1"}, attrs("container.id", "c1", "slurm.job.id", "1")},
+		{gpu.Container{SlurmJob: "1", SlurmUser: "ada", SlurmAccount: "physics", SlurmPartition: "gpu"}, attrs("slurm.job.id", "1")},
+		{gpu.Container{SlurmSLUID: "sEKNKTV3WPV500"}, attrs("slurm.job.sluid", "sEKNKTV3WPV500")},
+		{gpu.Container{BatchSystem: "pbs", BatchJob: "7.pbs"}, attrs("batch.system", "pbs", "batch.job.id", "7.pbs")},
+		{gpu.Container{SystemdUnit: "ollama.service"}, attrs("systemd.unit.name", "ollama.service")},
+		{gpu.Container{RuntimeName: "web"}, attrs("container.name", "web")},
+		{gpu.Container{RuntimeName: "web", ID: "c1"}, attrs("container.id", "c1")},
 	} {
 		points := recordAll(&gpu.Node{
 			Time: readAt, Containers: []gpu.ContainerUse{{Container: &c.container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
@@ -94,11 +94,11 @@ func TestOwners(t *testing.T) {
 		{"", "Job", ""},
 	} {
 		t.Run(tt.apiVersion+" "+tt.kind, func(t *testing.T) {
-			want := of("k8s.workload.kind", tt.kind, "k8s.workload.name", "it")
+			want := attrs("k8s.workload.kind", tt.kind, "k8s.workload.name", "it")
 			if tt.name != "" {
-				want = join(want, of("k8s."+tt.name+".name", "it", "k8s."+tt.name+".uid", "u1"))
+				want = join(want, attrs("k8s."+tt.name+".name", "it", "k8s."+tt.name+".uid", "u1"))
 			}
-			assert.Equal(t, join(want, of("k8s.container.name", "main")), ownedBy(t, gpu.Owner{APIVersion: tt.apiVersion, Kind: tt.kind, Name: "it", UID: "u1"}))
+			assert.Equal(t, join(want, attrs("k8s.container.name", "main")), ownedBy(t, gpu.Owner{APIVersion: tt.apiVersion, Kind: tt.kind, Name: "it", UID: "u1"}))
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestOwners(t *testing.T) {
 // If a pod has two owners of a kind, the attributes name the nearer one. A worker of a LeaderWorkerSet is in the StatefulSet of its group. The
 // leader's pod owns that StatefulSet, and is in the StatefulSet of the leaders.
 func TestNearestOwner(t *testing.T) {
-	assert.Equal(t, of(
+	assert.Equal(t, attrs(
 		"k8s.container.name", "main", "k8s.statefulset.name", "sglang-0", "k8s.statefulset.uid", "s1",
 		"k8s.workload.kind", "LeaderWorkerSet", "k8s.workload.name", "sglang",
 	), ownedBy(t,

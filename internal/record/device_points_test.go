@@ -19,9 +19,9 @@ func TestInfoNamesTheNode(t *testing.T) {
 		host gpu.Host
 		want map[string]any
 	}{
-		"a node of a cluster": {gpu.Host{Name: "machine", NodeName: "node-a", ClusterName: "prod"}, of("k8s.node.name", "node-a", "k8s.cluster.name", "prod")},
-		"a machine":           {gpu.Host{Name: "machine"}, of("host.name", "machine")},
-		"unknown":             {gpu.Host{}, of()},
+		"a node of a cluster": {gpu.Host{Name: "machine", NodeName: "node-a", ClusterName: "prod"}, attrs("k8s.node.name", "node-a", "k8s.cluster.name", "prod")},
+		"a machine":           {gpu.Host{Name: "machine"}, attrs("host.name", "machine")},
+		"unknown":             {gpu.Host{}, attrs()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRecorder(everything())
@@ -46,7 +46,7 @@ func TestIdentityThatChanges(t *testing.T) {
 		require.Len(t, all, 1)
 		return all[0].Attributes
 	}
-	want := of("hw.id", migID, "hw.name", "nvidia0", "hw.model", "H100", "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.driver_version", "570")
+	want := attrs("hw.id", migID, "hw.name", "nvidia0", "hw.model", "H100", "hw.parent", gpuID, "hw.vendor", "NVIDIA", "hw.driver_version", "570")
 	assert.Equal(t, want, info())
 	assert.Equal(t, want, info(), "attributes of its errors are not attributes of the device")
 	d.Name = "nvidia1"

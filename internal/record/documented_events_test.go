@@ -57,8 +57,8 @@ func TestEventsSayWhenTheyAreMissing(t *testing.T) {
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
 	require.NoError(t, err)
 	section := markdownSection(readPage(t, "events.md"), "when-an-event-is-missing")
-	_, table, found := strings.Cut(section, "\n| event | missing when |\n|---|---|\n")
-	require.True(t, found, "the table")
+	_, table, exists := strings.Cut(section, "\n| event | missing when |\n|---|---|\n")
+	require.True(t, exists, "the table")
 	rows := map[string]int{}
 	for line := range strings.Lines(table) {
 		if !strings.HasPrefix(line, "|") {

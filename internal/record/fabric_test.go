@@ -15,11 +15,11 @@ import (
 
 // byAttribute returns the values of a metric's points by one of their attributes.
 func byAttribute(points []otlptest.Point, metric, attribute string) map[any]float64 {
-	found := map[any]float64{}
+	got := map[any]float64{}
 	for _, p := range otlptest.Of(points, metric) {
-		found[p.Attributes[attribute]] = p.Value
+		got[p.Attributes[attribute]] = p.Value
 	}
-	return found
+	return got
 }
 
 // A state or a condition that is over is 0 from then on, and one that never was has no point.
@@ -64,17 +64,17 @@ func TestPCIeErrorsOutliveTheDriver(t *testing.T) {
 	start := func(i int, epoch uint64) map[string]any {
 		d := gpu.Device{ID: gpuID, Epoch: epoch, Energy: gpu.Total(1.0)}
 		d.PCIe.Errors[gpu.PCIeGPU][gpu.PCIeFatal] = gpu.Total[int64](3)
-		points := otlptest.Points(r.Record(&gpu.Node{Time: at(i), Devices: []gpu.Device{d}}))
+		points := otlptest.Points(r.Record(&gpu.Node{Time: timeAt(i), Devices: []gpu.Device{d}}))
 		starts := map[string]any{}
 		for _, name := range []string{"hw.gpu.pcie.errors", "hw.energy"} {
-			of := otlptest.Of(points, name)
-			require.Len(t, of, 1)
-			starts[name] = of[0].Start.AsTime()
+			selected := otlptest.Of(points, name)
+			require.Len(t, selected, 1)
+			starts[name] = selected[0].Start.AsTime()
 		}
 		return starts
 	}
 	start(0, 1)
-	assert.Equal(t, map[string]any{"hw.gpu.pcie.errors": at(0).UTC(), "hw.energy": at(30).UTC()}, start(30, 2))
+	assert.Equal(t, map[string]any{"hw.gpu.pcie.errors": timeAt(0).UTC(), "hw.energy": timeAt(30).UTC()}, start(30, 2))
 }
 
 // A state event says what to do about each fault that comes from a reading.

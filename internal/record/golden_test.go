@@ -57,8 +57,8 @@ func TestGoldenFullNode(t *testing.T) {
 // These metrics are disabled by default: they are redundant, costly, or useful to few.
 func TestOffByDefault(t *testing.T) {
 	r := newRecorder(metadata.NewDefaultMetricsBuilderConfig())
-	on := otlptest.Names(otlptest.Points(r.Record(fullNode())))
-	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(on, name) })
+	names := otlptest.Names(otlptest.Points(r.Record(fullNode())))
+	off := slices.DeleteFunc(otlptest.Names(recordAll(fullNode())), func(name string) bool { return slices.Contains(names, name) })
 	assert.Equal(t, []string{
 		"container.gpu.media.utilization", "hw.gpu.bar1.memory.limit", "hw.gpu.bar1.memory.usage", "hw.gpu.ecc.lifetime", "hw.gpu.ecc.location.errors",
 		"hw.gpu.encoder.frame_rate", "hw.gpu.encoder.latency", "hw.gpu.encoder.session.count", "hw.gpu.fan.speed",

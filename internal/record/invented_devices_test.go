@@ -16,7 +16,7 @@ import (
 func TestStartsOfInventedDevicesAreBounded(t *testing.T) {
 	r := newRecorder(everything())
 	read := func(i int) *gpu.Node {
-		node := &gpu.Node{Time: at(i), Devices: []gpu.Device{
+		node := &gpu.Node{Time: timeAt(i), Devices: []gpu.Device{
 			{ID: "GPU-real", Energy: gpu.Total(float64(i))},
 		}}
 		for d := range 256 {
@@ -28,5 +28,5 @@ func TestStartsOfInventedDevicesAreBounded(t *testing.T) {
 		r.Record(read(i))
 	}
 	assert.LessOrEqual(t, len(r.starts.devices), maxDevices+257)
-	assert.Equal(t, at(0), r.starts.devices["GPU-real"][seriesKey{counter: counterEnergy}].start.AsTime(), "the counters of the real device continue")
+	assert.Equal(t, timeAt(0), r.starts.devices["GPU-real"][seriesKey{counter: counterEnergy}].start.AsTime(), "the counters of the real device continue")
 }

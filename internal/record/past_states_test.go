@@ -18,16 +18,16 @@ import (
 func TestStatesEnd(t *testing.T) {
 	r := newRecorder(everything())
 	record := func(devices ...gpu.Device) map[string]float64 {
-		found := map[string]float64{}
+		got := map[string]float64{}
 		for _, p := range otlptest.Points(r.Record(&gpu.Node{Time: readAt, Devices: devices})) {
 			switch p.Metric {
 			case "hw.gpu.fault":
-				found[p.Attributes["error.type"].(string)] = p.Value
+				got[p.Attributes["error.type"].(string)] = p.Value
 			case "hw.gpu.recovery.action":
-				found[p.Attributes["hw.gpu.recovery.action"].(string)] = p.Value
+				got[p.Attributes["hw.gpu.recovery.action"].(string)] = p.Value
 			}
 		}
-		return found
+		return got
 	}
 	device := func(action gpu.Opt[gpu.RecoveryAction], faults ...gpu.FaultType) gpu.Device {
 		d := gpu.Device{ID: gpuID, RecoveryAction: action}
@@ -64,14 +64,14 @@ func TestFailedReadForgetsNothing(t *testing.T) {
 	r := newRecorder(everything())
 	record := func(node *gpu.Node) map[string]bool {
 		node.Time, node.Source = readAt, "nvml"
-		found := map[string]bool{}
+		got := map[string]bool{}
 		points := otlptest.Points(r.Record(node))
 		for i := range points {
 			if p := &points[i]; p.Metric == "hw.gpu.fault" || p.Metric == "process.gpu.info" {
-				found[p.Stream()] = true
+				got[p.Stream()] = true
 			}
 		}
-		return found
+		return got
 	}
 	node := func(name string, faults ...gpu.Fault) *gpu.Node {
 		return &gpu.Node{

@@ -28,19 +28,19 @@ func everything() metadata.MetricsBuilderConfig {
 }
 
 // enable switches all metrics, attributes or events of a configuration on or off.
-func enable(config any, on bool) {
+func enable(config any, enabled bool) {
 	for _, value := range fields(reflect.ValueOf(config).Elem()) {
-		value.FieldByName("Enabled").SetBool(on)
+		value.FieldByName("Enabled").SetBool(enabled)
 	}
 }
 
 // enableOne switches one metric, attribute or event, given by its name, on or off.
-func enableOne(t testing.TB, config any, name string, on bool) {
+func enableOne(t testing.TB, config any, name string, enabled bool) {
 	t.Helper()
 	v := reflect.ValueOf(config).Elem()
 	for field, value := range fields(v) {
 		if field.Tag.Get("mapstructure") == name {
-			value.FieldByName("Enabled").SetBool(on)
+			value.FieldByName("Enabled").SetBool(enabled)
 			return
 		}
 	}
@@ -72,11 +72,11 @@ func recordAll(node *gpu.Node) []otlptest.Point {
 
 // values returns the values of all points by series.
 func values(points []otlptest.Point) map[string]float64 {
-	found := make(map[string]float64, len(points))
+	got := make(map[string]float64, len(points))
 	for series, p := range otlptest.BySeries(points) {
-		found[series] = p.Value
+		got[series] = p.Value
 	}
-	return found
+	return got
 }
 
 // twoReads returns the metrics of the second of two reads, which is half a minute after the first.

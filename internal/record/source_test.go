@@ -42,7 +42,7 @@ func TestSourceState(t *testing.T) {
 		readable := otlptest.Of(points, "hw.gpu.source.readable")
 		require.Len(t, readable, 1, i)
 		assert.InDelta(t, step.readable, readable[0].Value, 0, i)
-		assert.Equal(t, of("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"),
+		assert.Equal(t, attrs("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA", "k8s.node.name", "node-a", "k8s.cluster.name", "prod"),
 			readable[0].Attributes, "a back end that drops resources keeps nodes and clusters apart")
 		reasons := map[string]float64{}
 		for _, p := range otlptest.Of(points, "hw.gpu.source.failure") {
@@ -56,17 +56,17 @@ func TestSourceEvents(t *testing.T) {
 	host := gpu.Host{Name: "node-a"}
 	failure := &gpu.Failure{Reason: gpu.FailureToolMissing, Err: errors.New("no such file")}
 	records := recordsOf(newEvents(nil).Record(&host, []gpu.Event{
-		{Type: gpu.EventSourceFailed, Time: at(1), Vendor: gpu.NVIDIA, Source: "nvidia_smi", Failure: failure, Message: "nvidia_smi cannot be read: no such file"},
-		{Type: gpu.EventSourceRecovered, Time: at(2), Vendor: gpu.NVIDIA, Source: "nvidia_smi", Message: "nvidia_smi is readable again"},
+		{Type: gpu.EventSourceFailed, Time: timeAt(1), Vendor: gpu.NVIDIA, Source: "nvidia_smi", Failure: failure, Message: "nvidia_smi cannot be read: no such file"},
+		{Type: gpu.EventSourceRecovered, Time: timeAt(2), Vendor: gpu.NVIDIA, Source: "nvidia_smi", Message: "nvidia_smi is readable again"},
 	}, observed))
 	require.Len(t, records, 2)
 	assert.Equal(t, "hw.gpu.source.failed", records[0].EventName())
 	assert.Equal(t, "hw.gpu.source.recovered", records[1].EventName())
 	assert.Equal(t, plog.SeverityNumberWarn, records[0].SeverityNumber())
 	assert.Equal(t, "nvidia_smi cannot be read: no such file", records[0].Body().AsString())
-	assert.Equal(t, of("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA", "error.type", "tool_missing"), records[0].Attributes().AsRaw())
+	assert.Equal(t, attrs("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA", "error.type", "tool_missing"), records[0].Attributes().AsRaw())
 	assert.Equal(t, plog.SeverityNumberInfo, records[1].SeverityNumber())
-	assert.Equal(t, of("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA"), records[1].Attributes().AsRaw())
+	assert.Equal(t, attrs("hw.gpu.source.name", "nvidia_smi", "hw.vendor", "NVIDIA"), records[1].Attributes().AsRaw())
 }
 
 // A device that could not be read has its identity and no state.

@@ -16,7 +16,7 @@ import (
 )
 
 // at is so many seconds after the first read.
-func at(seconds int) time.Time { return readAt.Add(time.Duration(seconds) * time.Second) }
+func timeAt(seconds int) time.Time { return readAt.Add(time.Duration(seconds) * time.Second) }
 
 // counters returns a device with two counters of the driver and one of the receiver.
 func counters(id string, energy float64, errors int64) gpu.Device {
@@ -45,43 +45,43 @@ func starting(r *Recorder, now time.Time, devices ...gpu.Device) map[string]time
 
 func TestFirstObservationStartsASeries(t *testing.T) {
 	r := newRecorder(everything())
-	want := map[string]time.Time{"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.gpu.xids": since}
-	assert.Equal(t, want, starting(r, at(0), counters("a", 100, 5)))
-	assert.Equal(t, want, starting(r, at(30), counters("a", 150, 5)), "it goes on; a total that stands still does too")
+	want := map[string]time.Time{"a hw.energy": timeAt(0), "a hw.errors corrected": timeAt(0), "a hw.gpu.xids": since}
+	assert.Equal(t, want, starting(r, timeAt(0), counters("a", 100, 5)))
+	assert.Equal(t, want, starting(r, timeAt(30), counters("a", 150, 5)), "it goes on; a total that stands still does too")
 
 	t.Run("after a restart of the collector", func(t *testing.T) {
-		assert.Equal(t, map[string]time.Time{"a hw.energy": at(60), "a hw.errors corrected": at(60), "a hw.gpu.xids": since},
-			starting(newRecorder(everything()), at(60), counters("a", 200, 5)))
+		assert.Equal(t, map[string]time.Time{"a hw.energy": timeAt(60), "a hw.errors corrected": timeAt(60), "a hw.gpu.xids": since},
+			starting(newRecorder(everything()), timeAt(60), counters("a", 200, 5)))
 	})
 	t.Run("of its own point", func(t *testing.T) {
-		got := starting(r, at(60), counters("a", 200, 6), counters("b", 10, 0))
+		got := starting(r, timeAt(60), counters("a", 200, 6), counters("b", 10, 0))
 		assert.Equal(t, map[string]time.Time{
-			"a hw.energy": at(0), "a hw.errors corrected": at(0), "a hw.gpu.xids": since,
-			"b hw.energy": at(60), "b hw.errors corrected": at(60), "b hw.gpu.xids": since,
+			"a hw.energy": timeAt(0), "a hw.errors corrected": timeAt(0), "a hw.gpu.xids": since,
+			"b hw.energy": timeAt(60), "b hw.errors corrected": timeAt(60), "b hw.gpu.xids": since,
 		}, got)
 	})
 }
 
 func TestFallingTotalRestartsTheSeries(t *testing.T) {
 	r := newRecorder(everything())
-	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5))
-	got := starting(r, at(30), counters("a", 99.9, 6), counters("b", 101, 5))
+	starting(r, timeAt(0), counters("a", 100, 5), counters("b", 100, 5))
+	got := starting(r, timeAt(30), counters("a", 99.9, 6), counters("b", 101, 5))
 	assert.Equal(t, map[string]time.Time{
-		"a hw.energy": at(30), "a hw.errors corrected": at(0), "a hw.gpu.xids": since,
-		"b hw.energy": at(0), "b hw.errors corrected": at(0), "b hw.gpu.xids": since,
+		"a hw.energy": timeAt(30), "a hw.errors corrected": timeAt(0), "a hw.gpu.xids": since,
+		"b hw.energy": timeAt(0), "b hw.errors corrected": timeAt(0), "b hw.gpu.xids": since,
 	}, got, "only what fell")
-	assert.Equal(t, at(30), starting(r, at(60), counters("a", 120, 6))["a hw.energy"], "from then on it goes on")
+	assert.Equal(t, timeAt(30), starting(r, timeAt(60), counters("a", 120, 6))["a hw.energy"], "from then on it goes on")
 }
 
 // If the source knows that counting started again, the series does too, even if the total has grown.
 func TestNewEpochRestartsTheSeries(t *testing.T) {
 	r := newRecorder(everything())
-	starting(r, at(0), counters("a", 100, 5))
+	starting(r, timeAt(0), counters("a", 100, 5))
 	reloaded := counters("a", 200, 7)
 	reloaded.Epoch = 1
-	want := map[string]time.Time{"a hw.energy": at(30), "a hw.errors corrected": at(30), "a hw.gpu.xids": since}
-	assert.Equal(t, want, starting(r, at(30), reloaded))
-	assert.Equal(t, want, starting(r, at(60), reloaded), "once")
+	want := map[string]time.Time{"a hw.energy": timeAt(30), "a hw.errors corrected": timeAt(30), "a hw.gpu.xids": since}
+	assert.Equal(t, want, starting(r, timeAt(30), reloaded))
+	assert.Equal(t, want, starting(r, timeAt(60), reloaded), "once")
 }
 
 // Sources unwrap counters of 32 bits, so the recorder sees growing totals.
@@ -90,23 +90,23 @@ func TestUnwrappedTotalGoesOn(t *testing.T) {
 	device := func(total int64) gpu.Device {
 		return gpu.Device{ID: "a", PCIe: gpu.PCIe{Transmitted: gpu.Total(total)}}
 	}
-	starting(r, at(0), device(1<<32-10))
-	assert.Equal(t, map[string]time.Time{"a hw.gpu.io": at(0)}, starting(r, at(30), device(1<<32+10)))
+	starting(r, timeAt(0), device(1<<32-10))
+	assert.Equal(t, map[string]time.Time{"a hw.gpu.io": timeAt(0)}, starting(r, timeAt(30), device(1<<32+10)))
 }
 
 func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 	r := newRecorder(everything())
-	starting(r, at(0), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
-	got := starting(r, at(3600), counters("a", 100, 5), counters("b", 100, 5))
-	assert.Equal(t, at(0), got["b hw.energy"], "an hour's absence is no reset")
-	starting(r, at(3600+1800), counters("a", 100, 5))
-	got = starting(r, at(3600+1801), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
-	assert.Equal(t, at(0), got["a hw.energy"])
-	assert.Equal(t, at(0), got["b hw.energy"], "nor is one read without it")
-	assert.Equal(t, at(3600+1801), got["c hw.energy"], "more than an hour's absence is, also before the next clearing up")
+	starting(r, timeAt(0), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
+	got := starting(r, timeAt(3600), counters("a", 100, 5), counters("b", 100, 5))
+	assert.Equal(t, timeAt(0), got["b hw.energy"], "an hour's absence is no reset")
+	starting(r, timeAt(3600+1800), counters("a", 100, 5))
+	got = starting(r, timeAt(3600+1801), counters("a", 100, 5), counters("b", 100, 5), counters("c", 100, 5))
+	assert.Equal(t, timeAt(0), got["a hw.energy"])
+	assert.Equal(t, timeAt(0), got["b hw.energy"], "nor is one read without it")
+	assert.Equal(t, timeAt(3600+1801), got["c hw.energy"], "more than an hour's absence is, also before the next clearing up")
 
-	starting(r, at(4*3600), counters("a", 100, 5))
-	starting(r, at(5*3600+1), counters("a", 100, 5))
+	starting(r, timeAt(4*3600), counters("a", 100, 5))
+	starting(r, timeAt(5*3600+1), counters("a", 100, 5))
 	for id := range r.starts.devices {
 		assert.Equal(t, "a", id, "nothing is kept of the others")
 	}
@@ -117,18 +117,18 @@ func TestSeriesAreForgottenAfterAnHour(t *testing.T) {
 func TestRareReads(t *testing.T) {
 	r := newRecorder(everything())
 	for hours := range 5 {
-		got := starting(r, at(hours*2*3600), counters("a", 100, 5))
-		assert.Equal(t, at(0), got["a hw.energy"], "after %d hours", hours*2)
+		got := starting(r, timeAt(hours*2*3600), counters("a", 100, 5))
+		assert.Equal(t, timeAt(0), got["a hw.energy"], "after %d hours", hours*2)
 	}
 }
 
 // After the clock was set back, no point ends before it starts.
 func TestClockSetBack(t *testing.T) {
 	r := newRecorder(everything())
-	starting(r, at(0), counters("a", 100, 5))
-	assert.Equal(t, at(-60), starting(r, at(-60), counters("a", 110, 5))["a hw.energy"])
-	assert.Equal(t, at(-60), starting(r, at(-30), counters("a", 120, 5))["a hw.energy"])
-	assert.Equal(t, at(-7200), starting(r, at(-7200), counters("a", 130, 5))["a hw.gpu.xids"], "also for the totals of the receiver")
+	starting(r, timeAt(0), counters("a", 100, 5))
+	assert.Equal(t, timeAt(-60), starting(r, timeAt(-60), counters("a", 110, 5))["a hw.energy"])
+	assert.Equal(t, timeAt(-60), starting(r, timeAt(-30), counters("a", 120, 5))["a hw.energy"])
+	assert.Equal(t, timeAt(-7200), starting(r, timeAt(-7200), counters("a", 130, 5))["a hw.gpu.xids"], "also for the totals of the receiver")
 }
 
 // Each series of a counter has its own start: when one total falls, only its own series starts again.
@@ -145,7 +145,7 @@ func TestEachCounterHasItsOwnStart(t *testing.T) {
 		r := newRecorder(everything())
 		before := otlptest.BySeries(otlptest.Points(r.Record(fullNode())))
 		node := fullNode()
-		node.Time = at(30)
+		node.Time = timeAt(30)
 		readings(node, func(other string, v reflect.Value) {
 			if other == path {
 				zeroTotal(v)
@@ -155,7 +155,7 @@ func TestEachCounterHasItsOwnStart(t *testing.T) {
 		for series, p := range otlptest.BySeries(otlptest.Points(r.Record(node))) {
 			if p.Start != before[series].Start {
 				restarted = append(restarted, series)
-				assert.Equal(t, at(30), p.Start.AsTime(), series)
+				assert.Equal(t, timeAt(30), p.Start.AsTime(), series)
 				assert.Zero(t, p.Value, series)
 			}
 		}

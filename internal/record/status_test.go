@@ -52,7 +52,7 @@ func TestStatusText(t *testing.T) {
 			"GPU-1 is ok, was degraded", "",
 		},
 		"a sum": {
-			gpu.Event{DeviceID: "GPU-1", State: gpu.StateOK, Previous: gpu.Some(gpu.StateOK), Count: 6, First: at(10), Time: at(100), Lasted: gpu.Some(time.Second)},
+			gpu.Event{DeviceID: "GPU-1", State: gpu.StateOK, Previous: gpu.Some(gpu.StateOK), Count: 6, First: timeAt(10), Time: timeAt(100), Lasted: gpu.Some(time.Second)},
 			"GPU-1 is ok after 6 changes in 1m30s", "",
 		},
 	}

@@ -15,14 +15,14 @@ import (
 
 func throttleEvents() []gpu.Event {
 	started := gpu.Event{
-		UID: "t1", Type: gpu.EventThrottledStarted, Time: at(10), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
+		UID: "t1", Type: gpu.EventThrottledStarted, Time: timeAt(10), DeviceID: gpuID, Name: "nvidia0", Model: "NVIDIA H100 80GB HBM3", Vendor: gpu.NVIDIA,
 		Throttle: []gpu.ThrottleReason{gpu.ThrottleHWSlowdown, gpu.ThrottleHWThermal}, Lasted: gpu.Some(time.Minute),
 		Holders: []*gpu.Container{{Name: "main", Namespace: "team", PodName: "train-0"}}, Users: []*gpu.Container{},
 	}
 	ended := started
-	ended.UID, ended.Type, ended.Time, ended.Lasted, ended.LastSeen = "t2", gpu.EventThrottledEnded, at(730), gpu.Some(12*time.Minute), at(700)
+	ended.UID, ended.Type, ended.Time, ended.Lasted, ended.LastSeen = "t2", gpu.EventThrottledEnded, timeAt(730), gpu.Some(12*time.Minute), timeAt(700)
 	brake := gpu.Event{
-		UID: "t3", Type: gpu.EventThrottledStarted, Time: at(11), DeviceID: amdID, Vendor: gpu.AMD,
+		UID: "t3", Type: gpu.EventThrottledStarted, Time: timeAt(11), DeviceID: amdID, Vendor: gpu.AMD,
 		Throttle: []gpu.ThrottleReason{gpu.ThrottleHWPowerBrake, gpu.ThrottleThermalVR},
 	}
 	return []gpu.Event{started, ended, brake}
@@ -44,7 +44,7 @@ func TestThrottleRecords(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"log.record.uid": "t2", "hw.id": gpuID, "hw.name": "nvidia0", "hw.model": "NVIDIA H100 80GB HBM3", "hw.vendor": "NVIDIA",
 		"hw.gpu.throttle.reasons": []any{"hw_slowdown", "hw_thermal_slowdown"}, "hw.gpu.throttle.duration": 720.0,
-		"hw.gpu.event.last_seen_time": iso8601(at(700)),
+		"hw.gpu.event.last_seen_time": iso8601(timeAt(700)),
 		"hw.gpu.held_by":              []any{"team/train-0/main"}, "hw.gpu.used_by": []any{},
 		"k8s.container.name": "main", "k8s.namespace.name": "team", "k8s.pod.name": "train-0",
 	}, records[1].Attributes().AsRaw())

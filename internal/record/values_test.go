@@ -15,7 +15,7 @@ import (
 )
 
 // of returns attributes by name.
-func of(pairs ...any) map[string]any {
+func attrs(pairs ...any) map[string]any {
 	attributes := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		attributes[pairs[i].(string)] = pairs[i+1]
@@ -27,18 +27,18 @@ func TestValuesByHand(t *testing.T) {
 	points := recordAll(fullNode())
 	for _, m := range metricTests {
 		for _, want := range m.samples {
-			found := slices.DeleteFunc(otlptest.Of(points, m.name), func(p otlptest.Point) bool { return !has(p.Attributes, want.attributes) })
-			if !assert.Len(t, found, 1, "%s %v", m.name, want.attributes) {
+			got := slices.DeleteFunc(otlptest.Of(points, m.name), func(p otlptest.Point) bool { return !contains(p.Attributes, want.attributes) })
+			if !assert.Len(t, got, 1, "%s %v", m.name, want.attributes) {
 				continue
 			}
-			assert.Equal(t, m.kind, found[0].Kind, m.name)
-			assert.Equal(t, m.unit, found[0].Unit, m.name)
-			assert.InDelta(t, want.value, found[0].Value, 1e-9, m.name)
+			assert.Equal(t, m.kind, got[0].Kind, m.name)
+			assert.Equal(t, m.unit, got[0].Unit, m.name)
+			assert.InDelta(t, want.value, got[0].Value, 1e-9, m.name)
 		}
 	}
 }
 
-func has(attributes, want map[string]any) bool {
+func contains(attributes, want map[string]any) bool {
 	for name, value := range want {
 		if attributes[name] != value {
 			return false
@@ -51,9 +51,9 @@ func has(attributes, want map[string]any) bool {
 func TestIdentityOnEveryPoint(t *testing.T) {
 	points := recordAll(fullNode())
 	want := map[string]map[string]any{
-		gpuID: of("hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA"),
-		migID: of("hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "hw.vendor", "NVIDIA", "hw.parent", gpuID),
-		amdID: of("hw.name", "card1", "hw.model", "AMD Instinct MI300X", "hw.vendor", "AMD"),
+		gpuID: attrs("hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3", "hw.vendor", "NVIDIA"),
+		migID: attrs("hw.name", "nvidia0", "hw.model", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "hw.vendor", "NVIDIA", "hw.parent", gpuID),
+		amdID: attrs("hw.name", "card1", "hw.model", "AMD Instinct MI300X", "hw.vendor", "AMD"),
 	}
 	n := 0
 	for _, p := range points {
@@ -64,7 +64,7 @@ func TestIdentityOnEveryPoint(t *testing.T) {
 		id, ok := p.Attributes["hw.id"].(string)
 		require.True(t, ok, p.Series())
 		require.Contains(t, want, id)
-		assert.True(t, has(p.Attributes, want[id]), p.Series())
+		assert.True(t, contains(p.Attributes, want[id]), p.Series())
 		assert.Equal(t, id == migID, p.Attributes["hw.parent"] != nil, p.Series())
 	}
 	assert.Greater(t, n, 100)
@@ -79,12 +79,12 @@ func TestResources(t *testing.T) {
 		assert.Equal(t, "https://opentelemetry.io/schemas/1.43.0", rm.SchemaUrl())
 		assert.Equal(t, rm.SchemaUrl(), rm.ScopeMetrics().At(0).SchemaUrl())
 	}
-	host := of("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod")
+	host := attrs("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod")
 	assert.Equal(t, with(host, "k8s.node.label.pool", "gpu"), resources[0])
 	pids := map[any]int{}
 	containers := 0
 	for _, resource := range resources[1:] {
-		assert.True(t, has(resource, host), "%v", resource)
+		assert.True(t, contains(resource, host), "%v", resource)
 		if pid, ok := resource["process.pid"]; ok {
 			pids[pid]++
 		} else {
@@ -95,11 +95,11 @@ func TestResources(t *testing.T) {
 	assert.Equal(t, 4, containers)
 
 	trained := resources[slices.IndexFunc(resources, func(r map[string]any) bool { return r["process.pid"] == int64(4711) })]
-	pod := of("container.id", "cafe01", "k8s.namespace.name", "research", "k8s.pod.name", "train-0", "k8s.pod.uid", "0a1b2c3d",
+	pod := attrs("container.id", "cafe01", "k8s.namespace.name", "research", "k8s.pod.name", "train-0", "k8s.pod.uid", "0a1b2c3d",
 		"k8s.container.name", "trainer", "k8s.replicaset.name", "train-6b", "k8s.replicaset.uid", "rs-1",
 		"k8s.deployment.name", "train", "k8s.deployment.uid", "de-1", "k8s.workload.kind", "Deployment", "k8s.workload.name", "train",
 		"k8s.pod.label.team", "vision")
-	assert.Equal(t, join(host, pod, of("process.pid", int64(4711), "process.creation.time", "2026-01-02T01:34:05Z",
+	assert.Equal(t, join(host, pod, attrs("process.pid", int64(4711), "process.creation.time", "2026-01-02T01:34:05Z",
 		"process.executable.name", "python3", "process.command", "/usr/bin/python3", "process.command_line", "/usr/bin/python3 train.py",
 		"process.user.id", int64(1000), "process.owner", "alice")), trained)
 	container := resources[slices.IndexFunc(resources, func(r map[string]any) bool {
@@ -109,7 +109,7 @@ func TestResources(t *testing.T) {
 }
 
 func with(attributes map[string]any, name string, value any) map[string]any {
-	return join(attributes, of(name, value))
+	return join(attributes, attrs(name, value))
 }
 
 func join(all ...map[string]any) map[string]any {

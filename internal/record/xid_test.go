@@ -82,7 +82,7 @@ func TestBodyOfXID(t *testing.T) {
 	unknown := recordXID(t, gpu.Event{XID: 1234, Name: "nvidia3"})
 	assert.Equal(t, "XID 1234 on nvidia3", unknown.Body().Str())
 	assert.Equal(t, plog.SeverityNumberWarn, unknown.SeverityNumber())
-	assert.Equal(t, of("hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3"), unknown.Attributes().AsRaw())
+	assert.Equal(t, attrs("hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3"), unknown.Attributes().AsRaw())
 	older := recordXID(t, gpu.Event{XID: 16})
 	assert.Equal(t, "XID 16 on "+gpuID+": the display engine hangs", older.Body().Str())
 }
@@ -92,7 +92,7 @@ func TestProcessOfXID(t *testing.T) {
 	e := gpu.Event{XID: 1234, Name: "nvidia3", UID: "u", Vendor: gpu.NVIDIA, Process: &gpu.Process{PID: 42, Executable: "python3"}, Detail: "Ch 8"}
 	got := recordXID(t, e)
 	assert.Equal(t, `XID 1234 on nvidia3, process 42 (python3); the driver says "Ch 8"`, got.Body().Str())
-	assert.Equal(t, of("log.record.uid", "u", "hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3", "hw.vendor", "NVIDIA", "process.pid", int64(42),
+	assert.Equal(t, attrs("log.record.uid", "u", "hw.id", gpuID, "error.type", "1234", "hw.gpu.xid", int64(1234), "hw.name", "nvidia3", "hw.vendor", "NVIDIA", "process.pid", int64(42),
 		"process.executable.name", "python3"), got.Attributes().AsRaw())
 	declared, err := otlptest.ReadDeclared("../../metadata.yaml")
 	require.NoError(t, err)
@@ -133,16 +133,16 @@ func TestTextOfXID(t *testing.T) {
 	}{
 		{
 			145, "RLW_SRC_TRACK Nonfatal XC1 i0 Link 03 (0x1)", plog.SeverityNumberWarn, "follow_workflow",
-			of("hw.gpu.interconnect.link", "3", "hw.gpu.interconnect.fatal", false, "hw.gpu.interconnect.injected", false),
+			attrs("hw.gpu.interconnect.link", "3", "hw.gpu.interconnect.fatal", false, "hw.gpu.interconnect.injected", false),
 		},
 		{
 			149, "NETIR_LINK_EVT  Fatal   XC0 i1 Link 01 (0x1)", plog.SeverityNumberError, "follow_workflow",
-			of("hw.gpu.interconnect.link", "1", "hw.gpu.interconnect.fatal", true, "hw.gpu.interconnect.injected", true),
+			attrs("hw.gpu.interconnect.link", "1", "hw.gpu.interconnect.fatal", true, "hw.gpu.interconnect.injected", true),
 		},
-		{149, "", plog.SeverityNumberError, "follow_workflow", of()},
-		{154, "changed from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)", plog.SeverityNumberError, "reset_gpu", of("hw.gpu.recovery.action", "reset")},
-		{154, "changed from 0x0 (None) to 0x9 (Restart VM)", plog.SeverityNumberWarn, "follow_recovery_action", of("hw.gpu.recovery.action", "restart_vm")},
-		{154, "", plog.SeverityNumberInfo, "follow_recovery_action", of()},
+		{149, "", plog.SeverityNumberError, "follow_workflow", attrs()},
+		{154, "changed from 0x4 (Drain and Reset) to 0x1 (GPU Reset Required)", plog.SeverityNumberError, "reset_gpu", attrs("hw.gpu.recovery.action", "reset")},
+		{154, "changed from 0x0 (None) to 0x9 (Restart VM)", plog.SeverityNumberWarn, "follow_recovery_action", attrs("hw.gpu.recovery.action", "restart_vm")},
+		{154, "", plog.SeverityNumberInfo, "follow_recovery_action", attrs()},
 	} {
 		record := recordXID(t, gpu.Event{UID: "u", XID: test.code, Detail: test.detail})
 		assert.Equal(t, test.severity, record.SeverityNumber(), "%d %s", test.code, test.detail)
@@ -162,8 +162,8 @@ func TestCodesAreDocumented(t *testing.T) {
 	require.NoError(t, err)
 	var want []string
 	for code := range int64(10_000) {
-		entry, known := xid.Lookup(code)
-		if !known {
+		entry, ok := xid.Lookup(code)
+		if !ok {
 			continue
 		}
 		action := ""

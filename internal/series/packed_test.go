@@ -19,7 +19,7 @@ func TestPackedIsSmall(t *testing.T) {
 	for range 1000 {
 		points.AppendEmpty().Attributes().PutStr("hw.id", "GPU-6f1c2a00-5eed-4a11-8c0d-0000c0ffee00")
 	}
-	kept := pack(message)
-	assert.Less(t, cap(kept), 10_000)
-	assert.Equal(t, 1000, kept.unpack().DataPointCount())
+	packed := pack(message)
+	assert.Less(t, cap(packed), 10_000)
+	assert.Equal(t, 1000, packed.unpack().DataPointCount())
 }

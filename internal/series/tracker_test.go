@@ -19,7 +19,7 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // message is a message by resource, metric and attribute value of the point.
 type message map[string]map[string][]string
 
-func (m message) metrics(at time.Time) pmetric.Metrics {
+func (m message) metrics(timestamp time.Time) pmetric.Metrics {
 	metrics := pmetric.NewMetrics()
 	for _, resource := range sorted(m) {
 		rm := metrics.ResourceMetrics().AppendEmpty()
@@ -43,7 +43,7 @@ func (m message) metrics(at time.Time) pmetric.Metrics {
 				dp := dps.AppendEmpty()
 				dp.Attributes().PutStr("hw.id", value)
 				dp.SetStartTimestamp(pcommon.NewTimestampFromTime(start))
-				dp.SetTimestamp(pcommon.NewTimestampFromTime(at))
+				dp.SetTimestamp(pcommon.NewTimestampFromTime(timestamp))
 				dp.SetIntValue(7)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // holdingJob adds a job that Slurm has given a device.
 func holdingJob(node *gpu.Node, device string, job *gpu.Container) *gpu.Node {
-	holding(node, device, job, at(0), 0, 0, 0)
+	holding(node, device, job, timeAt(0), 0, 0, 0)
 	node.Containers[len(node.Containers)-1].Allocator = gpu.AllocatorSlurm
 	return node
 }
@@ -27,10 +27,10 @@ func TestAllocationOfJob(t *testing.T) {
 	require.Empty(t, c.Next(nodeOf(0, "GPU-1")))
 	inPod := trainer("u", "a")
 	inPod.SlurmJob = "12"
-	events := c.Next(holdingJob(holding(nodeOf(10, "GPU-1"), "GPU-1", trainer("u", "a"), at(10), 0, 0, 0), "GPU-1", &gpu.Container{SlurmJob: "12"}))
+	events := c.Next(holdingJob(holding(nodeOf(10, "GPU-1"), "GPU-1", trainer("u", "a"), timeAt(10), 0, 0, 0), "GPU-1", &gpu.Container{SlurmJob: "12"}))
 	require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventAllocated}, kinds(events))
-	require.Empty(t, c.Next(holdingJob(holding(nodeOf(20, "GPU-1"), "GPU-1", trainer("u", "a"), at(10), 0, 0, 0), "GPU-1", inPod)))
-	events = c.Next(holding(nodeOf(30, "GPU-1"), "GPU-1", trainer("u", "a"), at(10), 0, 0, 0))
+	require.Empty(t, c.Next(holdingJob(holding(nodeOf(20, "GPU-1"), "GPU-1", trainer("u", "a"), timeAt(10), 0, 0, 0), "GPU-1", inPod)))
+	events = c.Next(holding(nodeOf(30, "GPU-1"), "GPU-1", trainer("u", "a"), timeAt(10), 0, 0, 0))
 	require.Equal(t, []gpu.EventType{gpu.EventReleased}, kinds(events))
 	assert.Equal(t, inPod, events[0].Holder.Container)
 	assert.Equal(t, gpu.AllocatorSlurm, events[0].Holder.Allocator)
@@ -48,7 +48,7 @@ func TestRecordsOfJobsAgree(t *testing.T) {
 	devices := []string{"GPU-1", "GPU-2"}
 	require.Empty(t, c.Next(nodeOf(0, devices...)))
 	type allocation struct{ device, job string }
-	held := map[allocation]bool{}
+	allocations := map[allocation]bool{}
 	for n := 1; n < 300; n++ {
 		node := nodeOf(10*n, devices...)
 		now := map[allocation]bool{}
@@ -65,14 +65,14 @@ func TestRecordsOfJobsAgree(t *testing.T) {
 			a := allocation{e.DeviceID, e.Holder.Container.SlurmJob}
 			allocated := e.Type == gpu.EventAllocated
 			require.Equal(t, allocated, now[a], "%v", a)
-			require.Equal(t, allocated, !held[a], "%v", a)
-			held[a] = allocated
+			require.Equal(t, allocated, !allocations[a], "%v", a)
+			allocations[a] = allocated
 		}
-		for a, is := range held {
+		for a, is := range allocations {
 			require.Equal(t, is, now[a], "%v has no record", a)
 		}
 		for a := range now {
-			require.True(t, held[a], "%v has no record", a)
+			require.True(t, allocations[a], "%v has no record", a)
 		}
 	}
 }

@@ -25,14 +25,14 @@ func running(node *gpu.Node, device string, pids ...int64) *gpu.Node {
 }
 
 func nodeOf(seconds int, devices ...string) *gpu.Node {
-	node := &gpu.Node{Vendor: gpu.NVIDIA, Time: at(seconds)}
+	node := &gpu.Node{Vendor: gpu.NVIDIA, Time: timeAt(seconds)}
 	for _, id := range devices {
 		node.Devices = append(node.Devices, gpu.Device{ID: id, Vendor: gpu.NVIDIA, HoldersKnown: true, HoldersComplete: true})
 	}
 	return node
 }
 
-func at(seconds int) time.Time { return time.Unix(1_700_000_000+int64(seconds), 0).UTC() }
+func timeAt(seconds int) time.Time { return time.Unix(1_700_000_000+int64(seconds), 0).UTC() }
 
 const interval = 10 * time.Second
 
@@ -112,13 +112,13 @@ func TestUseOfAProcess(t *testing.T) {
 	c.Next(nodeOf(0, "GPU-1"))
 	events := c.Next(busyProcess(nodeOf(10, "GPU-1"), 0.9, 100))
 	require.Len(t, events, 1)
-	assert.Equal(t, &gpu.Use{Start: at(10), StartKnown: true}, events[0].Use)
+	assert.Equal(t, &gpu.Use{Start: timeAt(10), StartKnown: true}, events[0].Use)
 	c.Next(busyProcess(nodeOf(20, "GPU-1"), 0.5, 400))
 	c.Next(busyProcess(nodeOf(30, "GPU-1"), 0.25, 100))
 	events = c.Next(nodeOf(40, "GPU-1"))
 	require.Len(t, events, 1)
 	assert.Equal(t, &gpu.Use{
-		Start: at(10), StartKnown: true, End: at(40), EndKnown: true, BusyTime: gpu.Some(7.5), IdleTime: gpu.Some(12.5),
+		Start: timeAt(10), StartKnown: true, End: timeAt(40), EndKnown: true, BusyTime: gpu.Some(7.5), IdleTime: gpu.Some(12.5),
 		MemoryPeak: gpu.Some(int64(400)), MemoryMean: gpu.Some(int64(200)),
 	}, events[0].Use)
 }
@@ -145,7 +145,7 @@ func TestUnknownTimesOfAProcess(t *testing.T) {
 	c.Next(running(nodeOf(0, "GPU-1"), "GPU-1", 1))
 	events := c.Next(nodeOf(1000, "GPU-1"))
 	require.Len(t, events, 1)
-	assert.Equal(t, &gpu.Use{Start: at(0), End: at(0)}, events[0].Use)
+	assert.Equal(t, &gpu.Use{Start: timeAt(0), End: timeAt(0)}, events[0].Use)
 }
 
 // A tracker that goes on with the state of another one reports what that one would have.
@@ -160,7 +160,7 @@ func TestProcessesAreRestored(t *testing.T) {
 	assert.Equal(t, []string{"started 2 on GPU-1: python3 uses the GPU", "exited 1 on GPU-1: python3 does not use the GPU any more"}, processLines(events))
 	assert.True(t, events[0].Use.StartKnown)
 	assert.Equal(t, gpu.Some(5.0), events[1].Use.BusyTime)
-	assert.Equal(t, at(10), events[1].Use.Start)
+	assert.Equal(t, timeAt(10), events[1].Use.Start)
 }
 
 // stored returns a state that was written as JSON and read again.

@@ -29,10 +29,10 @@ func restarted(t *testing.T, c *Tracker) *Tracker {
 // What used a device goes on over a restart while nothing shows the device: the driver is not loaded, does not answer, or has lost the GPU.
 func TestRestartWhileADeviceCannotBeRead(t *testing.T) {
 	using := func(seconds int, device string) *gpu.Node {
-		return running(holding(nodeOf(seconds, "GPU-1", "GPU-2"), device, trainer("u", "a"), at(0), 0, 0, 0), device, 1)
+		return running(holding(nodeOf(seconds, "GPU-1", "GPU-2"), device, trainer("u", "a"), timeAt(0), 0, 0, 0), device, 1)
 	}
 	failed := func(seconds int) *gpu.Node {
-		return &gpu.Node{Vendor: gpu.NVIDIA, Time: at(seconds), Failure: &gpu.Failure{Reason: gpu.FailureDriver}}
+		return &gpu.Node{Vendor: gpu.NVIDIA, Time: timeAt(seconds), Failure: &gpu.Failure{Reason: gpu.FailureDriver}}
 	}
 	for name, away := range map[string]func(int) *gpu.Node{
 		"no driver": failed,
@@ -71,7 +71,7 @@ func TestRestartWhileADeviceCannotBeRead(t *testing.T) {
 func TestDevicesThatDoNotComeBackAfterARestart(t *testing.T) {
 	start := func(parent string) *Tracker {
 		c := New(Options{Interval: interval, Allocations: true, Processes: true})
-		node := running(holding(nodeOf(0, "GPU-1", "GPU-2"), "GPU-1", trainer("u", "a"), at(0), 0, 0, 0), "GPU-1", 1)
+		node := running(holding(nodeOf(0, "GPU-1", "GPU-2"), "GPU-1", trainer("u", "a"), timeAt(0), 0, 0, 0), "GPU-1", 1)
 		node.Devices[0].Parent = parent
 		c.Next(node)
 		return restarted(t, c)
@@ -83,7 +83,7 @@ func TestDevicesThatDoNotComeBackAfterARestart(t *testing.T) {
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventProcessExited}, kinds(events))
 	for _, e := range events {
 		assert.False(t, e.Use.EndKnown)
-		assert.Equal(t, at(0), e.Use.End)
+		assert.Equal(t, timeAt(0), e.Use.End)
 	}
 
 	assert.Len(t, start("GPU-2").Next(nodeOf(10, "GPU-2")), 2)

@@ -173,7 +173,7 @@ func TestFreedAfterTheLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p Pool
 		var freed []string
-		free := func(what string) func() { return func() { freed = append(freed, what) } }
+		free := func(subject string) func() { return func() { freed = append(freed, subject) } }
 		a, b := p.NewTask(free("a")), p.NewTask(free("b"))
 		hang := []chan struct{}{make(chan struct{}), make(chan struct{})}
 		p.Run(within(t, time.Second), jobs([]*Task{a, b}, func(i int) { <-hang[i] })...)

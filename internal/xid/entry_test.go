@@ -202,17 +202,17 @@ func TestSeverities(t *testing.T) {
 
 // What programs cause themselves needs no reset and no repair.
 func TestCauses(t *testing.T) {
-	of := map[Cause][]int64{}
+	codes := map[Cause][]int64{}
 	for _, e := range Entries() {
-		of[e.Cause] = append(of[e.Cause], e.Code)
+		codes[e.Cause] = append(codes[e.Cause], e.Code)
 		if e.Cause == CauseProgram {
 			assert.Equal(t, SeverityWarning, e.Severity, "%d", e.Code)
 			assert.Contains(t, []string{"restart_app", "ignore"}, e.Action.Name, "%d", e.Code)
 		}
 	}
-	assert.Equal(t, []int64{14, 106, 107}, of[CauseTest])
-	assert.Subset(t, of[CauseProgram], []int64{11, 13, 31, 43, 68, 69, 83, 137})
-	assert.Subset(t, of[CauseOther], []int64{8, 32, 45, 48, 63, 74, 79, 80, 92, 94, 109, 162})
+	assert.Equal(t, []int64{14, 106, 107}, codes[CauseTest])
+	assert.Subset(t, codes[CauseProgram], []int64{11, 13, 31, 43, 68, 69, 83, 137})
+	assert.Subset(t, codes[CauseOther], []int64{8, 32, 45, 48, 63, 74, 79, 80, 92, 94, 109, 162})
 }
 
 // What follows from what, and what does not.

@@ -24,10 +24,10 @@ func proceed(m *amdgpusim.Machine) {
 			continue
 		}
 		table := reflect.ValueOf(c.Metrics).Elem()
-		for field, by := range map[string]uint64{"Energy": 1 << 20, "SystemClock": 30e9, "Accumulations": 3000, "PPT": 30} {
+		for field, step := range map[string]uint64{"Energy": 1 << 20, "SystemClock": 30e9, "Accumulations": 3000, "PPT": 30} {
 			f := table.FieldByName(field)
 			if none := ^uint64(0) >> (64 - 8*uint(sizeOf(f))); f.IsValid() && f.Uint() != 0 && f.Uint() != none {
-				f.SetUint(f.Uint() + by)
+				f.SetUint(f.Uint() + step)
 			}
 		}
 	}

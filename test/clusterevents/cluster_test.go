@@ -148,9 +148,9 @@ func (c *cluster) read() {
 	})
 }
 
-func (c *cluster) eventually(what string, is func() bool) {
+func (c *cluster) eventually(subject string, is func() bool) {
 	c.t.Helper()
-	require.Eventually(c.t, is, patience, 50*time.Millisecond, what)
+	require.Eventually(c.t, is, patience, 50*time.Millisecond, subject)
 }
 
 // own returns the sum of a metric of the collector itself; false if it does not answer yet, or has no such metric.

@@ -92,14 +92,14 @@ func (k *killed) settled() bool {
 		names[uid][record.EventName()+text(record, "k8s.container.restart_count")]++
 	}
 	for _, s := range k.all {
-		has := names[s.uid]
+		pods := names[s.uid]
 		switch {
-		case s.gone && has["k8s.pod.gpu.created"] > 0 && has["k8s.pod.gpu.deleted"] == 0,
-			!s.gone && has["k8s.pod.gpu.created"] == 0,
-			!s.gone && s.bound && has["k8s.pod.gpu.scheduled"] == 0,
-			!s.gone && s.phase == corev1.PodRunning && has["k8s.pod.gpu.phase"] == 0,
-			!s.gone && s.phase == corev1.PodSucceeded && has["k8s.pod.gpu.finished"] == 0,
-			!s.gone && s.restarts > 0 && has[fmt.Sprint("k8s.pod.gpu.restarted", s.restarts)] == 0:
+		case s.gone && pods["k8s.pod.gpu.created"] > 0 && pods["k8s.pod.gpu.deleted"] == 0,
+			!s.gone && pods["k8s.pod.gpu.created"] == 0,
+			!s.gone && s.bound && pods["k8s.pod.gpu.scheduled"] == 0,
+			!s.gone && s.phase == corev1.PodRunning && pods["k8s.pod.gpu.phase"] == 0,
+			!s.gone && s.phase == corev1.PodSucceeded && pods["k8s.pod.gpu.finished"] == 0,
+			!s.gone && s.restarts > 0 && pods[fmt.Sprint("k8s.pod.gpu.restarted", s.restarts)] == 0:
 			return false
 		}
 	}
@@ -150,8 +150,8 @@ func TestPodsOutliveKills(t *testing.T) {
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("GPURECEIVER_KILLS"), "20"))
 	require.NoError(t, err)
 	seed := uint64(time.Now().UnixNano())
-	if given := os.Getenv("GPURECEIVER_SEED"); given != "" {
-		seed, err = strconv.ParseUint(given, 10, 64)
+	if text := os.Getenv("GPURECEIVER_SEED"); text != "" {
+		seed, err = strconv.ParseUint(text, 10, 64)
 		require.NoError(t, err)
 	}
 	t.Logf("GPURECEIVER_SEED=%d", seed)

@@ -83,10 +83,10 @@ func (n *alertingNode) fires(want ...string) {
 }
 
 // alerts returns the alerts of a query at a time that concern the node, with the name of the GPU if they have one.
-func (n *alertingNode) alerts(address, query string, at time.Time) []string {
+func (n *alertingNode) alerts(address, query string, now time.Time) []string {
 	n.t.Helper()
 	all := map[string]bool{}
-	for _, labels := range labelsAt(n.t, address, query, at) {
+	for _, labels := range labelsAt(n.t, address, query, now) {
 		if labels["k8s_node_name"] == n.name || labels["instance"] == n.name {
 			all[strings.TrimSpace(labels["alertname"]+" "+labels["hw_name"])] = true
 		}

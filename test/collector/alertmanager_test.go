@@ -145,8 +145,8 @@ func documentedYAML(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
-	_, example, found := strings.Cut(string(text), "```yaml\n# "+file+"\n")
-	require.True(t, found, file)
+	_, example, ok := strings.Cut(string(text), "```yaml\n# "+file+"\n")
+	require.True(t, ok, file)
 	example, _, _ = strings.Cut(example, "```")
 	return example
 }

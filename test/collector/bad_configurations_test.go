@@ -96,8 +96,8 @@ func TestBadConfigurations(t *testing.T) {
 				assert.NotZero(t, code)
 				rest := output
 				for _, part := range c.key {
-					_, after, found := strings.Cut(rest, part)
-					require.True(t, found, "%q in %q", part, output)
+					_, after, ok := strings.Cut(rest, part)
+					require.True(t, ok, "%q in %q", part, output)
 					rest = after
 				}
 				assert.Contains(t, output, c.remedy)
@@ -109,6 +109,6 @@ func TestBadConfigurations(t *testing.T) {
 
 // notWired returns the scraper that the collector reports as missing.
 func notWired(output string) (string, bool) {
-	before, _, found := strings.Cut(output, ": there is no such scraper")
-	return before[strings.LastIndex(before, ":")+1:], found
+	before, _, ok := strings.Cut(output, ": there is no such scraper")
+	return before[strings.LastIndex(before, ":")+1:], ok
 }

@@ -105,13 +105,13 @@ func everyQuery(t *testing.T) (all []panelQuery) {
 	for _, d := range dashboards(t) {
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				where := d.UID + ": " + p.Title
+				place := d.UID + ": " + p.Title
 				if len(p.Targets) > 1 {
-					where += ": " + target.RefID
+					place += ": " + target.RefID
 				}
-				assert.False(t, known[where], "two panels: %s", where)
-				known[where] = true
-				all = append(all, panelQuery{where, target.Expr, p.FieldConfig.Defaults.NoValue})
+				assert.False(t, known[place], "two panels: %s", place)
+				known[place] = true
+				all = append(all, panelQuery{place, target.Expr, p.FieldConfig.Defaults.NoValue})
 			}
 		}
 	}
@@ -121,34 +121,34 @@ func everyQuery(t *testing.T) (all []panelQuery) {
 // answered asks Prometheus for a vector, by its labels: name="value", ….
 func answered(t *testing.T, address, query string) map[string]float64 {
 	t.Helper()
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, s := range vector(t, address, query) {
 		var labels []string
 		for _, name := range slices.Sorted(maps.Keys(s.labels)) {
 			labels = append(labels, fmt.Sprintf("%s=%q", name, s.labels[name]))
 		}
-		found[strings.Join(labels, ", ")] = s.value
+		got[strings.Join(labels, ", ")] = s.value
 	}
-	return found
+	return got
 }
 
 // someNumbers waits until a query answers anything.
-func someNumbers(t *testing.T, what string, answer func() map[string]float64) {
+func someNumbers(t *testing.T, subject string, answer func() map[string]float64) {
 	t.Helper()
-	eventually(t, patience, what, func() bool { return len(answer()) > 0 })
+	eventually(t, patience, subject, func() bool { return len(answer()) > 0 })
 }
 
 // sameNumbers waits until a query answers these numbers: a read or a scrape that is late spoils a range for a while.
-func sameNumbers(t *testing.T, what string, want calculation, answer func() map[string]float64) {
+func sameNumbers(t *testing.T, subject string, want calculation, answer func() map[string]float64) {
 	t.Helper()
 	got := answer()
 	for start := time.Now(); !want.same(got) && time.Since(start) < patience; got = answer() {
 		time.Sleep(tick)
 	}
-	assert.Len(t, got, len(want.values), "%s: %v", what, got)
+	assert.Len(t, got, len(want.values), "%s: %v", subject, got)
 	for labels, value := range want.values {
-		if assert.Contains(t, got, labels, "%s: %v", what, got) {
-			assert.InDelta(t, value, got[labels], want.slack(value), "%s: %s", what, labels)
+		if assert.Contains(t, got, labels, "%s: %v", subject, got) {
+			assert.InDelta(t, value, got[labels], want.slack(value), "%s: %s", subject, labels)
 		}
 	}
 }

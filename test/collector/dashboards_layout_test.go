@@ -26,15 +26,15 @@ func TestDashboardLayout(t *testing.T) {
 	for _, d := range dashboards(t) {
 		taken, ids := map[[2]int]string{}, map[int]bool{}
 		for _, p := range d.Panels {
-			where := d.UID + ": " + p.Title
-			assert.False(t, ids[p.ID], "%s: the number of another panel", where)
+			place := d.UID + ": " + p.Title
+			assert.False(t, ids[p.ID], "%s: the number of another panel", place)
 			ids[p.ID] = true
-			assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, where)
+			assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, place)
 			for x := range p.GridPos.W {
 				for y := range p.GridPos.H {
 					at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-					assert.Empty(t, taken[at], "%s is on another panel at %v", where, at)
-					taken[at] = where
+					assert.Empty(t, taken[at], "%s is on another panel at %v", place, at)
+					taken[at] = place
 				}
 			}
 			defaults := p.FieldConfig.Defaults
@@ -49,14 +49,14 @@ func TestDashboardLayout(t *testing.T) {
 						}
 					}
 				}
-				assert.Equal(t, len(p.Targets), units, "%s: units of its columns", where)
+				assert.Equal(t, len(p.Targets), units, "%s: units of its columns", place)
 			default:
-				assert.NotEmpty(t, defaults.Unit, where)
+				assert.NotEmpty(t, defaults.Unit, place)
 				if p.Type == "timeseries" && strings.HasPrefix(defaults.Unit, "percent") {
-					assert.NotZero(t, defaults.Max, "%s: the maximum", where)
+					assert.NotZero(t, defaults.Max, "%s: the maximum", place)
 				}
 				if p.Options.Legend.Placement == "right" {
-					assert.GreaterOrEqual(t, p.GridPos.W, 12, where)
+					assert.GreaterOrEqual(t, p.GridPos.W, 12, place)
 				}
 			}
 		}
@@ -190,24 +190,24 @@ func TestDashboardLinks(t *testing.T) {
 				}
 			}
 			for _, link := range linksOf(p) {
-				where := fmt.Sprintf("%s: %s: %s", d.UID, p.Title, link)
+				place := fmt.Sprintf("%s: %s: %s", d.UID, p.Title, link)
 				if link == "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#${__value.raw}" {
 					seen["runbook"]++
-					assert.True(t, columns["Alert"], where)
+					assert.True(t, columns["Alert"], place)
 					continue
 				}
 				parts := regexp.MustCompile(`^/d/([a-z-]+)\?(.+)$`).FindStringSubmatch(link)
-				require.NotNil(t, parts, where)
+				require.NotNil(t, parts, place)
 				seen[parts[1]]++
-				require.Contains(t, variables, parts[1], where)
+				require.Contains(t, variables, parts[1], place)
 				for _, variable := range regexp.MustCompile(`var-(\w+)=`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, variables[parts[1]][variable[1]], "%s: no variable %s there", where, variable[1])
+					assert.True(t, variables[parts[1]][variable[1]], "%s: no variable %s there", place, variable[1])
 				}
 				for _, field := range regexp.MustCompile(`\$\{__data\.fields\.(\w+)\}`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, columns[field[1]], "%s: no column %s", where, field[1])
+					assert.True(t, columns[field[1]], "%s: no column %s", place, field[1])
 				}
 				for _, own := range regexp.MustCompile(`\$\{([a-z]+)\}`).FindAllStringSubmatch(parts[2], -1) {
-					assert.True(t, variables[d.UID][own[1]], "%s: no variable %s here", where, own[1])
+					assert.True(t, variables[d.UID][own[1]], "%s: no variable %s here", place, own[1])
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func TestDashboardsOfMachine(t *testing.T) {
 			}
 		}
 	}
-	for where, want := range map[string]calculation{
+	for place, want := range map[string]calculation{
 		"gpureceiver-fleet: GPUs: A":       one(2),
 		"gpureceiver-fleet: Nodes: E":      by(map[string]float64{fmt.Sprintf("node=%q", host): 200}),
 		"gpureceiver-node: Power: A":       one(200),
@@ -56,11 +56,11 @@ func TestDashboardsOfMachine(t *testing.T) {
 		"gpureceiver-health: Healthy: A":   one(2),
 		"gpureceiver-workloads: Held: A":   by(nil),
 	} {
-		require.Contains(t, expressions, where)
+		require.Contains(t, expressions, place)
 		for _, chosen := range []map[string]string{nil, here} {
-			sameNumbers(t, where, want, func() map[string]float64 { return answered(t, address, selected(expressions[where], chosen)) })
+			sameNumbers(t, place, want, func() map[string]float64 { return answered(t, address, selected(expressions[place], chosen)) })
 		}
-		assert.Empty(t, answered(t, address, selected(expressions[where], elsewhere)), where)
+		assert.Empty(t, answered(t, address, selected(expressions[place], elsewhere)), place)
 	}
 
 	files := filepath.Join(t.TempDir(), "host")

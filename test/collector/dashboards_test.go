@@ -103,15 +103,15 @@ func TestDashboards(t *testing.T) {
 	// The API server of a third cluster is away, and so is the backend.
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("secret"), 0o600))
-	gone := shipped{
+	missing := shipped{
 		configs:  []string{"cluster.yaml"},
 		scrapers: fmt.Sprintf("scrapers: {kubernetes_cluster: {auth_type: '', endpoint: 'https://127.0.0.1:1', token_file: %q}}", token),
 		more:     shownAndSent(sentTo, "otlp_grpc: {endpoint: '"+freeAddress(t)+"', retry_on_failure: {enabled: false}}"),
 		env:      []string{"K8S_CLUSTER_NAME=gone"},
 	}
-	gonePage, _ := gone.start(t, t.TempDir(), sink)
+	gonePage, _ := missing.start(t, t.TempDir(), sink)
 
-	ways := map[string]string{"scrape": scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, gone.telemetry)}
+	ways := map[string]string{"scrape": scrapingPrometheus(t, "", n.page, clusterPage, amdPage, gonePage, n.telemetry, cluster.telemetry, missing.telemetry)}
 	if sentTo != "" {
 		ways["OTLP"] = sentTo
 	}
@@ -144,22 +144,22 @@ func testPanels(t *testing.T, address string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, panel := range everyQuery(t) {
-		where := panel.where
-		known[where] = true
-		if strings.HasPrefix(where, machineBoard+":") || strings.HasPrefix(where, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
+		place := panel.where
+		known[place] = true
+		if strings.HasPrefix(place, machineBoard+":") || strings.HasPrefix(place, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
 			continue
 		}
 		for choice, chosen := range choices {
 			answer := func() map[string]float64 { return answered(t, address, selected(panel.expression, chosen)) }
-			name := strings.TrimSuffix(where+" ("+choice+")", " (all)")
+			name := strings.TrimSuffix(place+" ("+choice+")", " (all)")
 			if want, calculated := calculations[name]; calculated {
 				known[name] = true
 				sameNumbers(t, name, want, answer)
 			} else if choice == "all" {
-				if reason := emptyPanels[where]; reason == "" {
-					someNumbers(t, where+": "+panel.expression, answer)
+				if reason := emptyPanels[place]; reason == "" {
+					someNumbers(t, place+": "+panel.expression, answer)
 				} else {
-					sameNumbers(t, where+": "+reason, by(nil), answer)
+					sameNumbers(t, place+": "+reason, by(nil), answer)
 				}
 			}
 		}

@@ -103,13 +103,13 @@ var dashboard12239 = map[string]struct {
 
 // eight returns the values of the eight GPUs. A GPU with NaN has no value.
 func eight(values ...float64) map[string]float64 {
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for i, value := range values {
 		if !math.IsNaN(value) {
-			found[strconv.Itoa(i)] = value
+			got[strconv.Itoa(i)] = value
 		}
 	}
-	return found
+	return got
 }
 
 // NVIDIA's dashboard shows the correct numbers with the endpoint that has dcgm-exporter's names, and the pods that hold GPUs.
@@ -179,7 +179,7 @@ func TestDCGMNamesAgreeWithQueries(t *testing.T) {
 }
 
 // agree waits until two results are the same and not empty, and otherwise shows how they differ.
-func agree(t *testing.T, what string, results func() (want, got map[string]float64)) {
+func agree(t *testing.T, subject string, results func() (want, got map[string]float64)) {
 	t.Helper()
 	for startedAt := time.Now(); ; time.Sleep(tick) {
 		want, got := results()
@@ -187,8 +187,8 @@ func agree(t *testing.T, what string, results func() (want, got map[string]float
 			return
 		}
 		if time.Since(startedAt) > patience {
-			assert.NotEmpty(t, got, what)
-			assert.Equal(t, want, got, what)
+			assert.NotEmpty(t, got, subject)
+			assert.Equal(t, want, got, subject)
 			return
 		}
 	}
@@ -197,13 +197,13 @@ func agree(t *testing.T, what string, results func() (want, got map[string]float
 // byGPU returns the values of whole GPUs by two labels, with six digits.
 func byGPU(t *testing.T, prometheus, query, id, code string) map[string]float64 {
 	t.Helper()
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, s := range vector(t, prometheus, query) {
 		if s.labels["hw_parent"] == "" {
 			value, err := strconv.ParseFloat(fmt.Sprintf("%.6g", s.value), 64)
 			require.NoError(t, err)
-			found[s.labels[id]+" "+s.labels[code]] = value
+			got[s.labels[id]+" "+s.labels[code]] = value
 		}
 	}
-	return found
+	return got
 }

@@ -149,8 +149,8 @@ func requireSame(t *testing.T, d *demo) {
 	require.Len(t, shown, len(page), "no series twice")
 	for _, p := range points {
 		series := p.InPrometheus(true)
-		value, known := shown[series.Key()]
-		if assert.True(t, known, series.Key()) {
+		value, ok := shown[series.Key()]
+		if assert.True(t, ok, series.Key()) {
 			assert.InEpsilon(t, 1+p.Value, 1+value, 1e-12, series.Key())
 		}
 	}
@@ -164,7 +164,7 @@ func sameValue(points harness.Points, page []harness.Series, metric string) bool
 	}
 	for _, p := range points {
 		if series := p.InPrometheus(true); series.Name == metric {
-			if value, known := shown[series.Key()]; !known || value != p.Value {
+			if value, ok := shown[series.Key()]; !ok || value != p.Value {
 				return false
 			}
 		}

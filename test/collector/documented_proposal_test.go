@@ -20,10 +20,10 @@ func TestDocumentedProposal(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root(t), "docs", "upstream.md"))
 	require.NoError(t, err)
-	found := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.Len(t, found, 1)
+	match := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, match, 1)
 	file := filepath.Join(t.TempDir(), "proposal.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(found[0][1]), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(match[0][1]), 0o600))
 	code, output := run(t, "validate", "--config", file)
 	assert.Zero(t, code, output)
 }

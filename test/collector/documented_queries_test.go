@@ -87,7 +87,7 @@ func queries(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "queries.md"))
 	require.NoError(t, err)
-	found := map[string]string{}
+	got := map[string]string{}
 	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(string(text), -1) {
 		heading, rest, _ := strings.Cut(section, "\n")
 		_, query, ok := strings.Cut(rest, "```promql\n")
@@ -96,10 +96,10 @@ func queries(t *testing.T) map[string]string {
 		}
 		query, rest, _ = strings.Cut(query, "```")
 		assert.NotContains(t, rest, "```promql", "%s: one query a heading", heading)
-		assert.NotContains(t, found, heading)
-		found[heading] = query
+		assert.NotContains(t, got, heading)
+		got[heading] = query
 	}
-	return found
+	return got
 }
 
 // ranges are the ranges of queries and rules. The test replaces each by twenty seconds: with a read every half second, rates are then exact
@@ -145,13 +145,13 @@ func TestDocumentedQueries(t *testing.T) {
 		if _, ok := slurmExpectations[heading]; ok { // TestSlurm asks these
 			continue
 		}
-		want, known := expectations[heading]
+		want, ok := expectations[heading]
 		for way, address := range addresses {
 			if whenLost[heading] != "" {
 				eventually(t, patience, heading+": none", func() bool { return len(answers(t, address, query, "hw_name")) == 0 })
 				continue
 			}
-			require.True(t, known, "%s: what does it answer?", heading)
+			require.True(t, ok, "%s: what does it answer?", heading)
 			sameNumbers(t, fmt.Sprintf("%s (%d)", heading, way), calculation{want.values, want.within}, func() map[string]float64 {
 				return answers(t, address, ranges.ReplaceAllString(query, "[20s]"), want.label)
 			})
@@ -195,20 +195,20 @@ func shortRanges(rules []byte) []byte { return ranges.ReplaceAll(rules, []byte("
 // alerts returns the alerts of Prometheus, without job and instance.
 func alerts(t *testing.T, address string) map[string]bool {
 	t.Helper()
-	found := map[string]bool{}
+	got := map[string]bool{}
 	for _, labels := range labelsAt(t, address, "ALERTS", time.Now()) {
 		delete(labels, "job")
 		delete(labels, "instance")
 		delete(labels, "alertstate")
-		found[fmt.Sprint(labels)] = true
+		got[fmt.Sprint(labels)] = true
 	}
-	return found
+	return got
 }
 
 // answers asks Prometheus for a vector, by a label or several. Series of one name that differ in a state have that beside it.
 func answers(t *testing.T, address, query, label string) map[string]float64 {
 	t.Helper()
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, s := range vector(t, address, query) {
 		var values []string
 		for name := range strings.FieldsSeq(label) {
@@ -218,10 +218,10 @@ func answers(t *testing.T, address, query, label string) map[string]float64 {
 		if label == "__name__" {
 			key = strings.TrimSpace(key + " " + s.labels["hw_gpu_presence"] + s.labels["hw_state"])
 		}
-		assert.NotContains(t, found, key, "%s: %v", query, s.labels)
-		found[key] = s.value
+		assert.NotContains(t, got, key, "%s: %v", query, s.labels)
+		got[key] = s.value
 	}
-	return found
+	return got
 }
 
 // answer is a series of a vector.

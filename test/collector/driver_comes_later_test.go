@@ -37,12 +37,12 @@ func onTheBus(t *testing.T, vendors ...string) int {
 }
 
 // install replaces a file atomically, as a package manager does.
-func install(t *testing.T, from, to string) {
+func install(t *testing.T, source, target string) {
 	t.Helper()
-	content, err := os.ReadFile(from)
+	content, err := os.ReadFile(source)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(to+".new", content, 0o600))
-	require.NoError(t, os.Rename(to+".new", to))
+	require.NoError(t, os.WriteFile(target+".new", content, 0o600))
+	require.NoError(t, os.Rename(target+".new", target))
 }
 
 // A machine without a driver, or with another file instead of it: one log line names what was tried and the remedy, the GPUs on the bus are

@@ -34,7 +34,7 @@ type owner struct {
 }
 
 // usage returns a message with the memory usage of some owners.
-func usage(at time.Time, owners ...owner) pmetric.Metrics {
+func usage(now time.Time, owners ...owner) pmetric.Metrics {
 	metrics := pmetric.NewMetrics()
 	for _, o := range owners {
 		metric, id, name := "container.gpu.memory.usage", "container.id", "k8s.container.name"
@@ -52,8 +52,8 @@ func usage(at time.Time, owners ...owner) pmetric.Metrics {
 			dp := sum.DataPoints().AppendEmpty()
 			dp.Attributes().PutStr("hw.id", gpu)
 			dp.Attributes().PutStr(name, o.name)
-			dp.SetStartTimestamp(pcommon.NewTimestampFromTime(at.Add(-time.Hour)))
-			dp.SetTimestamp(pcommon.NewTimestampFromTime(at))
+			dp.SetStartTimestamp(pcommon.NewTimestampFromTime(now.Add(-time.Hour)))
+			dp.SetTimestamp(pcommon.NewTimestampFromTime(now))
 			dp.SetIntValue(1)
 		}
 	}
@@ -128,10 +128,10 @@ func TestEndedSeriesInPrometheus(t *testing.T) {
 	})
 
 	var tracker series.Tracker
-	at := time.Now().Add(-time.Minute)
+	start := time.Now().Add(-time.Minute)
 	for _, step := range endings() {
-		at = at.Add(5 * time.Second)
-		send(t, "http://"+otlp+"/v1/metrics", tracker.End(usage(at, step.owners...), pcommon.NewTimestampFromTime(at)))
+		start = start.Add(5 * time.Second)
+		send(t, "http://"+otlp+"/v1/metrics", tracker.End(usage(start, step.owners...), pcommon.NewTimestampFromTime(start)))
 		assert.Equal(t, step.flat, usages(t, flat), "%s, without resources", step.name)
 		assert.Equal(t, step.whole, usages(t, whole), "%s, with resources", step.name)
 	}
@@ -174,10 +174,10 @@ func ownerOf(labels map[string]string) string {
 func TestEndedProcessesInPrometheus(t *testing.T) {
 	t.Parallel()
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
-	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
-	n := start(t, spec{scenario: with("6")})
+	config := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
+	n := start(t, spec{scenario: config("6")})
 	n.next("two GPUs", full(2))
-	sent := func(name string, labels ...string) (values []float64) {
+	sentValues := func(name string, labels ...string) (values []float64) {
 		for _, s := range n.metrics() {
 			if s.Name == name && (len(labels) == 0 || s.Labels[labels[0]] == labels[1]) {
 				values = append(values, s.Value)
@@ -185,16 +185,16 @@ func TestEndedProcessesInPrometheus(t *testing.T) {
 		}
 		return values
 	}
-	eventually(t, patience, "twelve", func() bool { return len(sent("process_gpu_memory_usage_bytes")) == 12 })
-	n.set(with("3"))
-	eventually(t, patience, "six have ended", func() bool { return len(sent("process_gpu_memory_usage_bytes")) == 6 })
-	n.set(with("3") + "[fault f]\ngpu = 1\nkind = lost")
+	eventually(t, patience, "twelve", func() bool { return len(sentValues("process_gpu_memory_usage_bytes")) == 12 })
+	n.set(config("3"))
+	eventually(t, patience, "six have ended", func() bool { return len(sentValues("process_gpu_memory_usage_bytes")) == 6 })
+	n.set(config("3") + "[fault f]\ngpu = 1\nkind = lost")
 	eventually(t, patience, "a GPU is lost", func() bool {
-		return len(sent("hw_power_watts")) == 1 && slices.Equal(sent("hw_gpu_fault", "error_type", "lost"), []float64{1})
+		return len(sentValues("hw_power_watts")) == 1 && slices.Equal(sentValues("hw_gpu_fault", "error_type", "lost"), []float64{1})
 	})
-	n.set(with("3"))
+	n.set(config("3"))
 	eventually(t, patience, "it is back", func() bool {
-		return len(sent("hw_power_watts")) == 2 && slices.Equal(sent("hw_gpu_fault", "error_type", "lost"), []float64{0})
+		return len(sentValues("hw_power_watts")) == 2 && slices.Equal(sentValues("hw_gpu_fault", "error_type", "lost"), []float64{0})
 	})
 	n.interrupt()
 }

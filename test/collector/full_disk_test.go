@@ -50,8 +50,8 @@ func TestFullDisk(t *testing.T) {
 	before := len(d.made())
 	d.sinkUp()
 	eventually(t, patience, "new messages arrive again", func() bool {
-		made := d.made()
-		return len(made) > before+4 && len(d.lacking(made[len(made)-3:len(made)-1])) == 0
+		messages := d.made()
+		return len(messages) > before+4 && len(d.lacking(messages[len(messages)-3:len(messages)-1])) == 0
 	})
 	t.Logf("dropped %.0f points", dropped())
 	d.terminate()

@@ -53,7 +53,7 @@ func TestGatewayShowsFleet(t *testing.T) {
 		_, err := sender.SendRound(ctx, agents, now.Add(-ago))
 		require.NoError(t, err)
 	}
-	sent := agents[3].Metrics(now)
+	want := agents[3].Metrics(now)
 
 	var sums view.List[view.Summary]
 	require.NoError(t, gateway.Read(ctx, "/api/v1/gpu/summary", &sums))
@@ -81,7 +81,7 @@ func TestGatewayShowsFleet(t *testing.T) {
 	}
 	assert.Len(t, names, 20)
 
-	requireShownAsSent(t, gateway, messages.Name(3), sent)
+	requireShownAsSent(t, gateway, messages.Name(3), want)
 	var history view.History
 	require.NoError(t, gateway.Read(ctx, "/api/v1/gpu/devices/"+messages.ID(3, 0)+"/history?metric=hw.gpu.utilization", &history))
 	assert.Len(t, history.Points, 3)

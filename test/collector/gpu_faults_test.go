@@ -39,21 +39,21 @@ func requireOneBad(t *testing.T, before, after harness.Points, bad int, fault st
 			state = "failed"
 		}
 		for _, s := range []string{"ok", "degraded", "failed", "predicted_failure"} {
-			value, known := after.Value("hw.status", "hw.id", gpu(i), "hw.state", s)
-			require.True(t, known, "GPU %d has a state %s", i, s)
+			value, ok := after.Value("hw.status", "hw.id", gpu(i), "hw.state", s)
+			require.True(t, ok, "GPU %d has a state %s", i, s)
 			want := 0.0
 			if s == state {
 				want = 1
 			}
 			assert.InDelta(t, want, value, 0, "GPU %d: %s", i, s)
 		}
-		reason, known := after.Value("hw.gpu.fault", "hw.id", gpu(i), "error.type", fault)
+		reason, ok := after.Value("hw.gpu.fault", "hw.id", gpu(i), "error.type", fault)
 		if i != bad {
-			assert.False(t, known, "GPU %d has no fault", i)
+			assert.False(t, ok, "GPU %d has no fault", i)
 			assert.ElementsMatch(t, keysOf(before, gpu(i)), keysOf(after, gpu(i)), "GPU %d is whole", i)
 			continue
 		}
-		assert.True(t, known)
+		assert.True(t, ok)
 		assert.InDelta(t, 1, reason, 0)
 		assert.Empty(t, after.Select("hw.power", "hw.id", gpu(i)), "nothing is shown that was not read")
 		assert.NotEmpty(t, after.Select("hw.status", "hw.id", gpu(i), "hw.name", fmt.Sprintf("nvidia%d", i)), "it keeps its name")

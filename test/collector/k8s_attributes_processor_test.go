@@ -38,19 +38,19 @@ func TestK8sAttributesProcessor(t *testing.T) {
 			training: {"k8s.job.name": "train", "k8s.pod.label.team": "language", "k8s.pod.name": "train-0"},
 			stowaway: {"k8s.pod.label.team": "vision", "k8s.pod.name": "stowaway-0"},
 		} {
-			found := 0
+			count := 0
 			for _, p := range points.Select(metric) {
 				if p.Resource["k8s.pod.uid"] != w.uid() {
 					continue
 				}
-				found++
+				count++
 				for name, value := range want {
 					assert.Equal(t, value, p.Resource[name], "%s of %s: %s", metric, w.pod, name)
 				}
 				assert.Equal(t, "node-a", p.Resource["k8s.node.name"], "what we say ourselves stays")
 				assert.Equal(t, "prod", p.Resource["k8s.cluster.name"])
 			}
-			assert.NotZero(t, found, "%s of %s", metric, w.pod)
+			assert.NotZero(t, count, "%s of %s", metric, w.pod)
 		}
 	}
 	notebooks := points.Select("container.gpu.allocated", "k8s.pod.name", notebook.pod)
@@ -71,11 +71,11 @@ func TestK8sAttributesProcessor(t *testing.T) {
 
 // withResource returns the points of a metric whose resource has an attribute.
 func withResource(points harness.Points, metric, attribute string) harness.Points {
-	var found harness.Points
+	var result harness.Points
 	for _, p := range points.Select(metric) {
 		if p.Resource[attribute] != "" {
-			found = append(found, p)
+			result = append(result, p)
 		}
 	}
-	return found
+	return result
 }

@@ -62,11 +62,11 @@ func TestMutualTLS(t *testing.T) {
 	}
 	agent(staying, "staying", stayingDir)
 	agent(revoked, "revoked", revokedDir)
-	of := func(name string) func(harness.Points) bool {
+	pointsOf := func(name string) func(harness.Points) bool {
 		return func(points harness.Points) bool { return full(8)(points) && points[0].Resource["host.name"] == name }
 	}
-	staying.next("data of one", of("staying"))
-	staying.next("data of the other", of("revoked"))
+	staying.next("data of one", pointsOf("staying"))
+	staying.next("data of the other", pointsOf("revoked"))
 
 	trust(t, gatewayDir, before, after)
 	before.writePair(t, gatewayDir, 11)
@@ -75,15 +75,15 @@ func TestMutualTLS(t *testing.T) {
 		return err == nil && serial == 11
 	})
 	after.writePair(t, stayingDir, 21)
-	staying.next("data with either authority", of("staying"))
-	staying.next("of either agent", of("revoked"))
+	staying.next("data with either authority", pointsOf("staying"))
+	staying.next("of either agent", pointsOf("revoked"))
 
 	trust(t, gatewayDir, after)
 	eventually(t, patience, "the log of the agent says that it is refused", func() bool {
 		return strings.Contains(revoked.process.Output(), "remote error: tls: unknown certificate authority")
 	})
 	for range 3 { // connections end after a second
-		staying.next("data of the agent with the new certificate", of("staying"))
+		staying.next("data of the agent with the new certificate", pointsOf("staying"))
 	}
 
 	_, err = handshake(gateway.GRPC, foreign.pair(t, 41))

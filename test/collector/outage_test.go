@@ -45,13 +45,13 @@ func TestOutageLosesNothing(t *testing.T) {
 	d.grown(4)
 	d.sinkUp()
 	d.terminate()
-	made := d.made()
-	require.Greater(t, len(made), 8)
+	messages := d.made()
+	require.Greater(t, len(messages), 8)
 
 	d.start()
-	eventually(t, patience+outage(t), "all have arrived", func() bool { return len(d.lacking(made)) == 0 })
+	eventually(t, patience+outage(t), "all have arrived", func() bool { return len(d.lacking(messages)) == 0 })
 	d.terminate()
-	t.Logf("%d messages made until the SIGTERM, none lost; %d arrived more than once", len(made), repeated(d.sink.Times()))
+	t.Logf("%d messages made until the SIGTERM, none lost; %d arrived more than once", len(messages), repeated(d.sink.Times()))
 
 	require.NoError(t, filepath.WalkDir(d.storage, func(path string, entry fs.DirEntry, err error) error {
 		require.NoError(t, err)

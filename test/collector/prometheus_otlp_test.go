@@ -24,23 +24,23 @@ func TestEndedSeriesByOTLP(t *testing.T) {
 	t.Parallel()
 	flat := otlpPrometheus(t, "")
 	whole := otlpPrometheus(t, "otlp: {promote_resource_attributes: [container.id, process.executable.name]}")
-	usages := func(address string, at time.Time) []string {
+	usages := func(address string, now time.Time) []string {
 		all := map[string]bool{}
-		for _, labels := range labelsAt(t, address, `{__name__=~".+_gpu_memory_usage_bytes"}`, at) {
+		for _, labels := range labelsAt(t, address, `{__name__=~".+_gpu_memory_usage_bytes"}`, now) {
 			all[ownerOf(labels)] = true
 		}
 		return slices.Sorted(maps.Keys(all))
 	}
 	var tracker series.Tracker
-	at := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
+	now := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
 	for _, step := range endings() {
-		at = at.Add(5 * time.Second)
-		message := tracker.End(usage(at, step.owners...), pcommon.NewTimestampFromTime(at))
+		now = now.Add(5 * time.Second)
+		message := tracker.End(usage(now, step.owners...), pcommon.NewTimestampFromTime(now))
 		for _, address := range []string{flat, whole} {
 			send(t, "http://"+address+"/api/v1/otlp/v1/metrics", message)
 		}
-		assert.Equal(t, step.flat, usages(flat, at), "%s, without resources", step.name)
-		assert.Equal(t, step.whole, usages(whole, at), "%s, with resources", step.name)
+		assert.Equal(t, step.flat, usages(flat, now), "%s, without resources", step.name)
+		assert.Equal(t, step.whole, usages(whole, now), "%s, with resources", step.name)
 	}
 }
 
@@ -49,19 +49,19 @@ func TestEndedProcessesByOTLP(t *testing.T) {
 	t.Parallel()
 	address := otlpPrometheus(t, "")
 	const workers = "gpus = 2\n[process worker]\ngpu = *\ncount = COUNT\npid = 40001\nmemory = 1Gi\nsm = 1\n"
-	with := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
-	n := start(t, spec{scenario: with("6"), replace: map[string]string{
+	config := func(count string) string { return strings.ReplaceAll(workers, "COUNT", count) }
+	n := start(t, spec{scenario: config("6"), replace: map[string]string{
 		"\nexporters:\n":                     "\nexporters:\n  otlp_http/prometheus: {endpoint: 'http://" + address + "/api/v1/otlp', sending_queue: {num_consumers: 1}}\n",
 		"exporters: [otlp_http, prometheus]": "exporters: [otlp_http, prometheus, otlp_http/prometheus]",
 	}})
 	n.next("two GPUs", full(2))
 	const processes, power = `count(process_gpu_memory_usage_bytes)`, `count(hw_power_watts)`
 	becomes(t, address, processes, 12)
-	n.set(with("3"))
+	n.set(config("3"))
 	becomes(t, address, processes, 6)
-	n.set(with("3") + "[fault f]\ngpu = 1\nkind = lost")
+	n.set(config("3") + "[fault f]\ngpu = 1\nkind = lost")
 	becomes(t, address, power, 1)
-	n.set(with("3"))
+	n.set(config("3"))
 	becomes(t, address, power, 2)
 	n.interrupt()
 }

@@ -114,10 +114,10 @@ func becomes(t *testing.T, address, query string, want float64) {
 }
 
 // labelsAt asks Prometheus for the labels of the series that a query has at a time.
-func labelsAt(t *testing.T, address, query string, at time.Time) []map[string]string {
+func labelsAt(t *testing.T, address, query string, now time.Time) []map[string]string {
 	t.Helper()
 	code, body, err := harness.Get(t.Context(), fmt.Sprintf("http://%s/api/v1/query?query=%s&time=%.3f", address, url.QueryEscape(query),
-		float64(at.UnixMilli())/1000))
+		float64(now.UnixMilli())/1000))
 	require.NoError(t, err)
 	require.Equal(t, 200, code, body)
 	var answer struct {
@@ -129,8 +129,8 @@ func labelsAt(t *testing.T, address, query string, at time.Time) []map[string]st
 	}
 	require.NoError(t, json.Unmarshal([]byte(body), &answer))
 	var all []map[string]string
-	for _, found := range answer.Data.Result {
-		all = append(all, found.Metric)
+	for _, ok := range answer.Data.Result {
+		all = append(all, ok.Metric)
 	}
 	return all
 }

@@ -120,16 +120,16 @@ func unpromoted(t *testing.T, points harness.Points) (dropped, promoted map[stri
 // everySeries returns the last value of each series of the receiver, by its labels without job, instance, the scope's and those to drop.
 func everySeries(t *testing.T, address string, drop map[string]bool) map[string]float64 {
 	t.Helper()
-	found := map[string]float64{}
+	got := map[string]float64{}
 	for _, s := range seriesOf(t, address, `{__name__=~"(hw|process|container|k8s)_.+"}`) {
 		maps.DeleteFunc(s.Labels, func(name, _ string) bool {
 			return name == "job" || name == "instance" || strings.HasPrefix(name, "otel_scope_") || drop[name]
 		})
 		key := fmt.Sprint(s.Labels)
-		require.NotContains(t, found, key)
-		found[key] = s.Value
+		require.NotContains(t, got, key)
+		got[key] = s.Value
 	}
-	return found
+	return got
 }
 
 // labelsOf asks Prometheus for the labels of the series that a query has.
@@ -156,11 +156,11 @@ func seriesOf(t *testing.T, address, query string) (all []harness.Series) {
 		} `json:"data"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(body), &answer))
-	for _, found := range answer.Data.Result {
+	for _, ok := range answer.Data.Result {
 		var value float64
-		_, err := fmt.Sscan(found.Value[1].(string), &value)
+		_, err := fmt.Sscan(ok.Value[1].(string), &value)
 		require.NoError(t, err)
-		all = append(all, harness.Series{Name: found.Metric["__name__"], Labels: found.Metric, Value: value})
+		all = append(all, harness.Series{Name: ok.Metric["__name__"], Labels: ok.Metric, Value: value})
 	}
 	return all
 }

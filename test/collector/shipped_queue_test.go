@@ -111,27 +111,27 @@ func (d *delivery) made() []pcommon.Timestamp {
 	for line := range bytes.Lines(whole) {
 		metrics, err := (&pmetric.JSONUnmarshaler{}).UnmarshalMetrics(line)
 		require.NoError(d.t, err)
-		if at, ok := harness.MessageTime(metrics); ok {
-			times = append(times, at)
+		if timestamp, ok := harness.MessageTime(metrics); ok {
+			times = append(times, timestamp)
 		}
 	}
 	return times
 }
 
 // lacking returns the messages that have not reached the sink.
-func (d *delivery) lacking(made []pcommon.Timestamp) (lacking []pcommon.Timestamp) {
+func (d *delivery) lacking(timestamps []pcommon.Timestamp) (lacking []pcommon.Timestamp) {
 	arrived := d.sink.Times()
-	for _, at := range made {
-		if arrived[at] == 0 {
-			lacking = append(lacking, at)
+	for _, timestamp := range timestamps {
+		if arrived[timestamp] == 0 {
+			lacking = append(lacking, timestamp)
 		}
 	}
 	return lacking
 }
 
 // grown waits until the receiver has produced this many more messages.
-func (d *delivery) grown(by int) {
+func (d *delivery) grown(count int) {
 	d.t.Helper()
 	before := len(d.made())
-	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.made()) >= before+by })
+	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.made()) >= before+count })
 }

@@ -120,7 +120,7 @@ func (s *apiServer) get(w http.ResponseWriter, r *http.Request, namespace, resou
 	s.note("get " + resource)
 	w.Header().Set("Content-Type", "application/json")
 	for _, item := range s.items(resource, version, "", strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata")) {
-		if of, ok := item["metadata"].(map[string]any); ok && of["namespace"] == namespace && of["name"] == name {
+		if metadata, ok := item["metadata"].(map[string]any); ok && metadata["namespace"] == namespace && metadata["name"] == name {
 			_ = json.NewEncoder(w).Encode(item)
 			return
 		}
@@ -173,7 +173,7 @@ func workloadObjects() map[string][]any {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a", UID: "uid-of-node-a", ResourceVersion: "1"}}
 	node.Status.Capacity = corev1.ResourceList{gpus: resource.MustParse("8"), "nvidia.com/mig-3g.40gb": resource.MustParse("2")}
 	node.Status.Allocatable = node.Status.Capacity
-	pod := func(w workload, team, on string, request corev1.ResourceName, owner []metav1.OwnerReference) *corev1.Pod {
+	pod := func(w workload, team, nodeName string, request corev1.ResourceName, owner []metav1.OwnerReference) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ml", Name: w.pod, UID: types.UID(w.uid()), ResourceVersion: "1",
 			Labels: map[string]string{"team": team}, OwnerReferences: owner,
@@ -181,13 +181,13 @@ func workloadObjects() map[string][]any {
 		if len(owner) > 0 && owner[0].Kind == "ReplicaSet" {
 			p.Labels["pod-template-hash"] = owner[0].Name[strings.LastIndex(owner[0].Name, "-")+1:]
 		}
-		p.Spec.NodeName = on
+		p.Spec.NodeName = nodeName
 		p.Spec.Containers = []corev1.Container{{Name: w.container, Image: "registry.example/" + w.pod + ":1.0"}}
 		if request != "" {
 			one := corev1.ResourceList{request: resource.MustParse("1")}
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 		}
-		if on == "" {
+		if nodeName == "" {
 			most := corev1.ResourceList{request: node.Status.Allocatable[request]} // some of them are in use
 			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: most, Limits: most}
 			p.Status.Phase = corev1.PodPending

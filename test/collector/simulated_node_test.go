@@ -175,12 +175,12 @@ func (n *node) environment() []string {
 }
 
 // next returns the points of the first scrape from now on that the function accepts.
-func (n *node) next(what string, accept func(harness.Points) bool) harness.Points {
+func (n *node) next(subject string, accept func(harness.Points) bool) harness.Points {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
 	defer cancel()
 	points, err := n.sink.Next(ctx, accept)
-	require.NoError(n.t, err, "%s; the last message has %d points", what, len(points))
+	require.NoError(n.t, err, "%s; the last message has %d points", subject, len(points))
 	return points
 }
 
@@ -251,10 +251,10 @@ func full(gpus int) func(harness.Points) bool {
 }
 
 // eventually waits until the condition holds.
-func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
+func eventually(t *testing.T, within time.Duration, subject string, condition func() bool) {
 	t.Helper()
 	for startedAt := time.Now(); !condition(); time.Sleep(tick) {
-		require.Less(t, time.Since(startedAt), within, what)
+		require.Less(t, time.Since(startedAt), within, subject)
 	}
 }
 

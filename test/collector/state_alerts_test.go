@@ -101,8 +101,8 @@ func TestStateAlerts(t *testing.T) {
 	points := n.next("all are well", full(gpus))
 	for i, c := range stateAlerts {
 		for _, s := range c.sent {
-			value, sent := points.Value(s.metric, "hw.name", fmt.Sprintf("nvidia%d", i), s.attribute, s.value)
-			require.True(t, sent, "%v is sent", s)
+			value, ok := points.Value(s.metric, "hw.name", fmt.Sprintf("nvidia%d", i), s.attribute, s.value)
+			require.True(t, ok, "%v is sent", s)
 			assert.Zero(t, value, "%v", s)
 		}
 	}

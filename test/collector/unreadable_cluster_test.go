@@ -39,8 +39,8 @@ func TestClusterWithoutAPIServer(t *testing.T) {
 			points := n.next("the cluster's state", func(points harness.Points) bool {
 				return len(points.Select("hw.gpu.source.failure", "k8s.cluster.name", "gone", "error.type", "api_unreachable")) == 1
 			})
-			readable, known := points.Value("hw.gpu.source.readable", "hw.gpu.source.name", scraper)
-			assert.True(t, known)
+			readable, ok := points.Value("hw.gpu.source.readable", "hw.gpu.source.name", scraper)
+			assert.True(t, ok)
 			assert.Zero(t, readable)
 			requireUnhealthy(t, n, since, "connection refused")
 			if _, err := exec.LookPath("prometheus"); err == nil {

@@ -131,15 +131,15 @@ func requireShown(t *testing.T, points harness.Points, g *view.GPU) {
 		{g.Power.Watts, "hw.power", nil},
 		{g.Power.Limit, "hw.power.limit", []string{"hw.limit_type", "enforced"}},
 	} {
-		sent, ok := points.Value(c.metric, append(c.attributes, "hw.id", g.ID)...)
+		value, ok := points.Value(c.metric, append(c.attributes, "hw.id", g.ID)...)
 		if assert.True(t, ok, "%s of %s", c.metric, g.ID) && assert.NotNil(t, c.shown, c.metric) {
-			assert.InDelta(t, sent, *c.shown, 0, c.metric)
+			assert.InDelta(t, value, *c.shown, 0, c.metric)
 		}
 	}
 	require.NotNil(t, g.Status)
 	assert.Len(t, points.Select("hw.status", "hw.id", g.ID, "hw.state", *g.Status), 1)
-	sent := points.Select("process.gpu.memory.usage", "hw.id", g.ID)
-	require.Len(t, g.Processes, len(sent))
+	value := points.Select("process.gpu.memory.usage", "hw.id", g.ID)
+	require.Len(t, g.Processes, len(value))
 	for _, p := range g.Processes {
 		used, ok := points.Value("process.gpu.memory.usage", "hw.id", g.ID, "process.pid", strconv.Itoa(p.PID))
 		require.True(t, ok)

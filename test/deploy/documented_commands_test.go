@@ -123,8 +123,8 @@ func inlineCommands(t *testing.T, page, section, program string) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, "docs", page))
 	require.NoError(t, err)
-	_, text, found := strings.Cut(string(content), "\n## "+section+"\n")
-	require.True(t, found, "%s: %s", page, section)
+	_, text, ok := strings.Cut(string(content), "\n## "+section+"\n")
+	require.True(t, ok, "%s: %s", page, section)
 	text, _, _ = strings.Cut(text, "\n## ")
 	var commands []string
 	for _, m := range regexp.MustCompile("`("+program+" [^`]+)`").FindAllStringSubmatch(text, -1) {

@@ -37,10 +37,10 @@ func TestDocumentedOverlays(t *testing.T) {
 	built := func(overlay string) []object {
 		directory, err := filepath.EvalSymlinks(t.TempDir())
 		require.NoError(t, err)
-		to, err := filepath.Rel(directory, base)
+		target, err := filepath.Rel(directory, base)
 		require.NoError(t, err)
 		require.Contains(t, overlay, "../deploy/")
-		overlay = strings.ReplaceAll(overlay, "../deploy/", to+"/")
+		overlay = strings.ReplaceAll(overlay, "../deploy/", target+"/")
 		require.NoError(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(overlay), 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(directory, "mine.yaml"), []byte(documentedBlock(t, "kubernetes.md", "# mine.yaml\n")), 0o600))
 		return build(t, directory)
@@ -84,9 +84,9 @@ func documentedBlock(t *testing.T, page, begins string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", page))
 	require.NoError(t, err)
-	found := regexp.MustCompile("(?s)```yaml\n(" + regexp.QuoteMeta(begins) + ".*?)```").FindStringSubmatch(string(text))
-	require.NotNil(t, found, "%s: %s", page, begins)
-	return found[1]
+	match := regexp.MustCompile("(?s)```yaml\n(" + regexp.QuoteMeta(begins) + ".*?)```").FindStringSubmatch(string(text))
+	require.NotNil(t, match, "%s: %s", page, begins)
+	return match[1]
 }
 
 var documentedValues = regexp.MustCompile("(?s)```yaml\n(# values\\.yaml[^`]*)```")
@@ -96,9 +96,9 @@ func TestChartDocumentedValues(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
 	require.NoError(t, err)
-	found := documentedValues.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, found, 2)
-	backend, clusters := rendered(t, found[0][1]), rendered(t, found[1][1])
+	match := documentedValues.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, match, 2)
+	backend, clusters := rendered(t, match[0][1]), rendered(t, match[1][1])
 	for _, o := range backend {
 		pod := o.pod()
 		if pod == nil {
@@ -125,9 +125,9 @@ func TestDocumentedTargets(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "kubernetes.md"))
 	require.NoError(t, err)
-	found := documentedTargets.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, found, 3)
-	for _, block := range found {
+	match := documentedTargets.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, match, 3)
+	for _, block := range match {
 		values := "agent: {enabled: false}\nexec:\n  enabled: true\n  " + strings.ReplaceAll(strings.TrimSpace(block[1]), "\n", "\n  ") + "\n"
 		objects := rendered(t, values)
 		options := mounted(objects, only(t, objects), "/etc/gpureceiver")["options.yaml"]

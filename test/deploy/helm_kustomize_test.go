@@ -106,13 +106,13 @@ agent:
 // asRead returns objects by kind and name, each as the API server would read it.
 func asRead(t *testing.T, objects []object) map[string]string {
 	t.Helper()
-	found := map[string]string{}
+	got := map[string]string{}
 	for _, o := range objects {
 		text, err := json.MarshalIndent(o.typed, "", " ")
 		require.NoError(t, err)
 		key := o.typed.GetObjectKind().GroupVersionKind().String() + " " + o.GetNamespace() + "/" + o.GetName()
-		assert.NotContains(t, found, key)
-		found[key] = string(text)
+		assert.NotContains(t, got, key)
+		got[key] = string(text)
 	}
-	return found
+	return got
 }

@@ -72,7 +72,7 @@ exec: {enabled: true, clusters: [{name: a, endpoint: "https://a.example", tokenS
 }
 
 // rulesOf returns the rules of a role, each as its kind and what it allows.
-func rulesOf(t *testing.T, o *object) (found []string) {
+func rulesOf(t *testing.T, o *object) (result []string) {
 	t.Helper()
 	kind, rules := "ClusterRole", []rbacv1.PolicyRule(nil)
 	switch role := o.typed.(type) {
@@ -84,9 +84,9 @@ func rulesOf(t *testing.T, o *object) (found []string) {
 	for _, rule := range rules {
 		text, err := yaml.Marshal(rule)
 		require.NoError(t, err)
-		found = append(found, kind+" "+string(text))
+		result = append(result, kind+" "+string(text))
 	}
-	return found
+	return result
 }
 
 func subjects(o *object) []rbacv1.Subject {
@@ -192,22 +192,22 @@ func TestChartGatewayStrategy(t *testing.T) {
 	}
 }
 
-func peers(t *testing.T, of []networkingv1.NetworkPolicyPeer) string {
+func peers(t *testing.T, networkPeers []networkingv1.NetworkPolicyPeer) string {
 	t.Helper()
-	if len(of) == 0 {
+	if len(networkPeers) == 0 {
 		return "anywhere"
 	}
 	var names []string
-	for _, peer := range of {
+	for _, peer := range networkPeers {
 		require.NotNil(t, peer.NamespaceSelector)
 		names = append(names, "namespace "+peer.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"])
 	}
 	return strings.Join(names, ", ")
 }
 
-func portsOf(of []networkingv1.NetworkPolicyPort) string {
-	names := make([]string, 0, len(of))
-	for _, port := range of {
+func portsOf(ports []networkingv1.NetworkPolicyPort) string {
+	names := make([]string, 0, len(ports))
+	for _, port := range ports {
 		names = append(names, fmt.Sprintf("%s/%s", port.Port.String(), *port.Protocol))
 	}
 	return strings.Join(names, " ")
@@ -217,13 +217,13 @@ func portsOf(of []networkingv1.NetworkPolicyPort) string {
 func TestChartRestartsAndNames(t *testing.T) {
 	t.Parallel()
 	annotations := func(values string) map[string]string {
-		found := map[string]string{}
+		got := map[string]string{}
 		for name, text := range byTemplate(render(t, values)) {
 			if sum := checksum.FindString(text); sum != "" {
-				found[name] = sum
+				got[name] = sum
 			}
 		}
-		return found
+		return got
 	}
 	const both = "cluster: {enabled: true}\n"
 	before := annotations(both)

@@ -81,21 +81,21 @@ func rendered(t *testing.T, values string) []object {
 
 // withoutOthers takes out what Kubernetes itself does not know.
 func withoutOthers(manifest []byte) []byte {
-	var kept [][]byte
+	var documents [][]byte
 	for document := range bytes.SplitSeq(bytes.TrimPrefix(manifest, []byte("---\n")), []byte("\n---\n")) {
 		if !bytes.Contains(document, []byte("\napiVersion: monitoring.coreos.com/")) && !bytes.Contains(document, []byte("\napiVersion: security.openshift.io/")) {
-			kept = append(kept, document)
+			documents = append(documents, document)
 		}
 	}
-	return bytes.Join(kept, []byte("\n---\n"))
+	return bytes.Join(documents, []byte("\n---\n"))
 }
 
 // shipped are the files of this repository that the chart has below files/. A chart can read no file outside of its directory.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
-	found := map[string]string{}
+	got := map[string]string{}
 	for _, name := range []string{"agent-kubernetes.yaml", "k8s-attributes.yaml", "cluster.yaml", "exec.yaml", "gateway.yaml"} {
-		found[name] = filepath.Join(root, "config", name)
+		got[name] = filepath.Join(root, "config", name)
 	}
 	for directory, pattern := range map[string]string{
 		"parts": filepath.Join("config", "parts", "*.yaml"), "rules": filepath.Join("deploy", "prometheus", "*.rules.yaml"),
@@ -103,10 +103,10 @@ func shipped(t *testing.T) map[string]string {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, path := range files {
-			found[filepath.Join(directory, filepath.Base(path))] = path
+			got[filepath.Join(directory, filepath.Base(path))] = path
 		}
 	}
-	return found
+	return got
 }
 
 // The files of the chart are the files of this repository, and there are no others.
@@ -140,20 +140,20 @@ const (
 
 // byTemplate returns what each template below templates/ makes, as a file of deploy/kubernetes.
 func byTemplate(manifest []byte) map[string]string {
-	found := map[string]string{}
+	got := map[string]string{}
 	for document := range strings.SplitSeq("\n"+string(manifest), "\n---\n") {
 		name, text, ok := strings.Cut(strings.TrimPrefix(document, source), "\n")
 		if !ok {
 			continue
 		}
 		text = strings.TrimRight(text, "\n") + "\n"
-		if before, ok := found[name]; ok {
-			found[name] = before + "---\n" + text
+		if before, ok := got[name]; ok {
+			got[name] = before + "---\n" + text
 		} else {
-			found[name] = written + text
+			got[name] = written + text
 		}
 	}
-	return found
+	return got
 }
 
 // unchecked takes out what kubectl's users would not expect: with kustomize nothing computes the checksum of a configuration.
@@ -185,13 +185,13 @@ var directories = map[string]string{
 // The manifests of deploy/kubernetes are what the chart renders: `go test ./test/deploy -update` writes them. A kustomization.yaml is not.
 func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes what other tests read
 	for directory, values := range directories {
-		found := byTemplate(render(t, values))
-		made := 0
-		for name, text := range found {
+		got := byTemplate(render(t, values))
+		count := 0
+		for name, text := range got {
 			if filepath.ToSlash(filepath.Dir(name)) != directory {
 				continue
 			}
-			made++
+			count++
 			path := filepath.Join(manifests, filepath.FromSlash(name))
 			if *update {
 				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -202,6 +202,6 @@ func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes w
 		}
 		there, err := filepath.Glob(filepath.Join(manifests, directory, "*.yaml"))
 		require.NoError(t, err)
-		assert.Len(t, there, made+1, "%s: a file that the chart does not render", directory) // kustomization.yaml
+		assert.Len(t, there, count+1, "%s: a file that the chart does not render", directory) // kustomization.yaml
 	}
 }

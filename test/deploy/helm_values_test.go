@@ -23,14 +23,14 @@ func examples(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "helm", "*.values.yaml"))
 	require.NoError(t, err)
-	found := map[string]string{}
+	got := map[string]string{}
 	for _, path := range paths {
 		values, err := os.ReadFile(path)
 		require.NoError(t, err)
-		found[strings.TrimSuffix(filepath.Base(path), ".values.yaml")] = string(values)
+		got[strings.TrimSuffix(filepath.Base(path), ".values.yaml")] = string(values)
 	}
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, got)
+	return got
 }
 
 var (
@@ -195,26 +195,26 @@ func TestChartValuesAreDocumented(t *testing.T) {
 }
 
 // compareSchema descends if the schema knows the names of values.
-func compareSchema(t *testing.T, at string, definitions, schema, values map[string]any) {
+func compareSchema(t *testing.T, path string, definitions, schema, values map[string]any) {
 	t.Helper()
 	properties, ok := schema["properties"].(map[string]any)
-	require.True(t, ok, at)
-	assert.Equal(t, false, schema["additionalProperties"], "%s: any name is taken", at)
-	if at == ".resources" || strings.HasSuffix(at, ".resources") {
+	require.True(t, ok, path)
+	assert.Equal(t, false, schema["additionalProperties"], "%s: any name is taken", path)
+	if path == ".resources" || strings.HasSuffix(path, ".resources") {
 		return
 	}
-	assert.Equal(t, slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(values)), at)
+	assert.Equal(t, slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(values)), path)
 	for name, value := range values {
-		of, ok := properties[name].(map[string]any)
+		property, ok := properties[name].(map[string]any)
 		if !ok {
 			continue
 		}
-		if ref, ok := of["$ref"].(string); ok {
-			of, ok = definitions[strings.TrimPrefix(ref, "#/definitions/")].(map[string]any)
+		if ref, ok := property["$ref"].(string); ok {
+			property, ok = definitions[strings.TrimPrefix(ref, "#/definitions/")].(map[string]any)
 			require.True(t, ok, ref)
 		}
-		if inner, ok := value.(map[string]any); ok && of["properties"] != nil {
-			compareSchema(t, at+"."+name, definitions, of, inner)
+		if inner, ok := value.(map[string]any); ok && property["properties"] != nil {
+			compareSchema(t, path+"."+name, definitions, property, inner)
 		}
 	}
 }

@@ -41,16 +41,16 @@ func with(t *testing.T, base string, components ...string) string {
 	t.Helper()
 	directory, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	to, err := filepath.Abs(manifests)
+	target, err := filepath.Abs(manifests)
 	require.NoError(t, err)
-	to, err = filepath.EvalSymlinks(to)
+	target, err = filepath.EvalSymlinks(target)
 	require.NoError(t, err)
-	to, err = filepath.Rel(directory, to)
+	target, err = filepath.Rel(directory, target)
 	require.NoError(t, err)
 	var text strings.Builder
-	text.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + filepath.Join(to, base) + "]\ncomponents:\n")
+	text.WriteString("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [" + filepath.Join(target, base) + "]\ncomponents:\n")
 	for _, c := range components {
-		text.WriteString("- " + filepath.Join(to, "components", c) + "\n")
+		text.WriteString("- " + filepath.Join(target, "components", c) + "\n")
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "kustomization.yaml"), []byte(text.String()), 0o600))
 	return directory
@@ -229,17 +229,17 @@ func TestComponents(t *testing.T) {
 // configsAreMounted checks that the collector gets these configurations, each from a ConfigMap that is mounted at the path of the argument.
 func configsAreMounted(t *testing.T, objects []object, names ...string) {
 	t.Helper()
-	var found []string
+	var result []string
 	pod := only(t, objects)
 	for _, arg := range pod.Containers[0].Args {
 		path, ok := strings.CutPrefix(arg, "--config=")
 		if !ok {
 			continue
 		}
-		found = append(found, filepath.Base(path))
+		result = append(result, filepath.Base(path))
 		assert.Contains(t, mounted(objects, pod, filepath.Dir(path)), filepath.Base(path))
 	}
-	assert.Equal(t, names, found)
+	assert.Equal(t, names, result)
 }
 
 // mounted returns the content of the ConfigMap that is mounted on a directory; nil if there is no such ConfigMap.

@@ -53,9 +53,9 @@ func TestListenersAreTold(t *testing.T) {
 	}
 	var files []string
 	for _, pattern := range []string{"../../config/*.yaml", "../../config/parts/*.yaml"} {
-		found, err := filepath.Glob(pattern)
+		got, err := filepath.Glob(pattern)
 		require.NoError(t, err)
-		files = append(files, found...)
+		files = append(files, got...)
 	}
 	shown := 0
 	for _, file := range files {

@@ -43,7 +43,7 @@ type object struct {
 // decode reads the objects of a manifest, as strictly as an API server that refuses unknown and repeated fields.
 func decode(t *testing.T, file string, manifest []byte) []object {
 	t.Helper()
-	var found []object
+	var result []object
 	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
 		document = append(bytes.Clone(document), '\n') // which the last line of a text counts on
 		var kind metav1.TypeMeta
@@ -54,15 +54,15 @@ func decode(t *testing.T, file string, manifest []byte) []object {
 		meta, ok := typed.(metav1.Object)
 		require.True(t, ok, file)
 		require.NotEmpty(t, meta.GetName(), file)
-		found = append(found, object{Object: meta, typed: typed, file: file, text: string(document)})
+		result = append(result, object{Object: meta, typed: typed, file: file, text: string(document)})
 	}
-	return found
+	return result
 }
 
 // files are the manifests by their names below deploy/kubernetes.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
-	found := map[string][]byte{}
+	got := map[string][]byte{}
 	require.NoError(t, filepath.WalkDir(manifests, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
 			return err
@@ -71,24 +71,24 @@ func files(t *testing.T) map[string][]byte {
 		if err != nil {
 			return err
 		}
-		found[name], err = os.ReadFile(path)
+		got[name], err = os.ReadFile(path)
 		return err
 	}))
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, got)
+	return got
 }
 
 // all returns the objects of all manifests, without the changes of components.
 func all(t *testing.T) []object {
 	t.Helper()
-	var found []object
+	var result []object
 	named := files(t)
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if filepath.Base(name) != "kustomization.yaml" {
-			found = append(found, decode(t, name, named[name])...)
+			result = append(result, decode(t, name, named[name])...)
 		}
 	}
-	return found
+	return result
 }
 
 // kustomization contains the fields of kustomize's own kinds that are used here.
@@ -105,15 +105,15 @@ type kustomization struct {
 
 func kustomizations(t *testing.T) map[string]kustomization {
 	t.Helper()
-	found := map[string]kustomization{}
+	got := map[string]kustomization{}
 	for name, text := range files(t) {
 		if filepath.Base(name) == "kustomization.yaml" {
 			var k kustomization
 			require.NoError(t, yaml.UnmarshalStrict(text, &k), name)
-			found[filepath.Dir(name)] = k
+			got[filepath.Dir(name)] = k
 		}
 	}
-	return found
+	return got
 }
 
 // Every manifest is read strictly, and every one is part of a kustomization.
@@ -262,18 +262,18 @@ func parts(t *testing.T, directory string) []object {
 	t.Helper()
 	k, ok := kustomizations(t)[directory]
 	require.True(t, ok, directory)
-	var found []object
+	var result []object
 	for _, name := range slices.Concat(k.Resources, k.Components) {
 		path := filepath.Join(directory, name)
 		if filepath.Ext(name) != ".yaml" {
-			found = append(found, parts(t, path)...)
+			result = append(result, parts(t, path)...)
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(manifests, path))
 		require.NoError(t, err)
-		found = append(found, decode(t, path, text)...)
+		result = append(result, decode(t, path, text)...)
 	}
-	return found
+	return result
 }
 
 // Each kustomization creates the namespaces that its objects are in, and no others: it can be applied to any cluster, and deleted without a

@@ -44,15 +44,15 @@ func kindsOf(t *testing.T, part string, key ...string) []string {
 	require.NoError(t, err)
 	var config map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &config))
-	at := append([]string{"receivers", "gpu"}, key...)
-	owners, err := confmap.NewFromStringMap(config).Sub(strings.Join(at, "::"))
+	path := append([]string{"receivers", "gpu"}, key...)
+	owners, err := confmap.NewFromStringMap(config).Sub(strings.Join(path, "::"))
 	require.NoError(t, err)
-	var found struct {
+	var result struct {
 		Kinds []string `mapstructure:"kinds"`
 	}
-	require.NoError(t, owners.Unmarshal(&found))
-	require.NoError(t, kube.CheckNames(found.Kinds, nil, nil))
-	return found.Kinds
+	require.NoError(t, owners.Unmarshal(&result))
+	require.NoError(t, kube.CheckNames(result.Kinds, nil, nil))
+	return result.Kinds
 }
 
 // The parts of all shapes have the same kinds, and those that are the default.

@@ -66,19 +66,19 @@ func newWatchedPods(t *testing.T, components []string, settings map[string]any) 
 
 // records returns the records of a pod, in the order in which they were sent.
 func (w *watchedPods) records(pod string) []plog.LogRecord {
-	var found []plog.LogRecord
+	var result []plog.LogRecord
 	for _, logs := range w.logs.AllLogs() {
 		for _, resource := range logs.ResourceLogs().All() {
 			for _, scope := range resource.ScopeLogs().All() {
 				for _, record := range scope.LogRecords().All() {
 					if name, ok := record.Attributes().Get("k8s.pod.name"); ok && name.Str() == pod {
-						found = append(found, record)
+						result = append(result, record)
 					}
 				}
 			}
 		}
 	}
-	return found
+	return result
 }
 
 func namesOf(records []plog.LogRecord) []string {
@@ -189,9 +189,9 @@ func TestPodEvents(t *testing.T) {
 	require.NoError(t, w.client.CoreV1().Pods("team").EvictV1(t.Context(), &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Name: "train-0"}, DeleteOptions: metav1.NewDeleteOptions(0),
 	}))
-	gone := w.await(t, "train-0", 6, "k8s.pod.gpu.evicted", "container.gpu.released", "k8s.pod.gpu.deleted")
-	assert.Equal(t, "EvictionByEvictionAPI", gone[0].Attributes().AsRaw()["k8s.pod.status.reason"])
-	released := gone[1].Attributes().AsRaw()
+	missing := w.await(t, "train-0", 6, "k8s.pod.gpu.evicted", "container.gpu.released", "k8s.pod.gpu.deleted")
+	assert.Equal(t, "EvictionByEvictionAPI", missing[0].Attributes().AsRaw()["k8s.pod.status.reason"])
+	released := missing[1].Attributes().AsRaw()
 	assert.Equal(t, bound["hw.gpu.use.start_time"], released["hw.gpu.use.start_time"])
 	assert.Equal(t, true, released["hw.gpu.use.end_known"])
 	assert.InDelta(t, 2*released["hw.gpu.use.duration"].(float64), released["hw.gpu.use.gpu_time"], 1e-9)

@@ -145,7 +145,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"kind":"` + kind + `","apiVersion":"` + version + `","metadata":{"resourceVersion":"1"},"items":[]}`))
 }
 
-func (s *apiServer) requests() (asked, wrong []string) {
+func (s *apiServer) requests() (list, wrong []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.asked)), slices.Clone(s.wrong)
@@ -338,11 +338,11 @@ func TestRightsAreThoseThatAreUsed(t *testing.T) {
 			want := granted(t, c.roles...)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			for asked, _ := server.requests(); len(asked) < len(want) && ctx.Err() == nil; asked, _ = server.requests() {
+			for got, _ := server.requests(); len(got) < len(want) && ctx.Err() == nil; got, _ = server.requests() {
 				time.Sleep(10 * time.Millisecond)
 			}
-			asked, wrong := server.requests()
-			assert.Equal(t, want, asked)
+			got, wrong := server.requests()
+			assert.Equal(t, want, got)
 			assert.Empty(t, wrong)
 		})
 	}

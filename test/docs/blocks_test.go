@@ -78,8 +78,8 @@ var parsers = map[string]func(string) error{
 func TestBlocksParse(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks(t) {
-		parse, known := parsers[b.language]
-		if !assert.True(t, known, "%s:%d: no parser of %q", b.page, b.line, b.language) || parse == nil {
+		parse, ok := parsers[b.language]
+		if !assert.True(t, ok, "%s:%d: no parser of %q", b.page, b.line, b.language) || parse == nil {
 			continue
 		}
 		assert.NoError(t, parse(b.text), "%s:%d", b.page, b.line)

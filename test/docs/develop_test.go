@@ -117,8 +117,8 @@ func TestDocumentedSource(t *testing.T) {
 	insert := func(path, after, text string) {
 		content, err := os.ReadFile(filepath.Join(repository(t), path))
 		require.NoError(t, err)
-		before, rest, found := strings.Cut(string(content), after)
-		require.True(t, found, "%s: %s", path, after)
+		before, rest, ok := strings.Cut(string(content), after)
+		require.True(t, ok, "%s: %s", path, after)
 		put(path, before+after+text+rest)
 	}
 	var parts []string

@@ -79,7 +79,7 @@ var (
 
 // repositoryPaths returns the paths in a span that start with a directory of the repository, or of the page.
 func repositoryPaths(files []string, s span) []string {
-	var found []string
+	var result []string
 	for _, m := range pathLike.FindAllStringSubmatch(s.text, -1) {
 		directory, _, _ := strings.Cut(m[1], "/")
 		for _, base := range []string{"", path.Dir(s.page) + "/"} {
@@ -87,12 +87,12 @@ func repositoryPaths(files []string, s span) []string {
 				continue
 			}
 			if hasFolder(files, base+directory) {
-				found = append(found, base+m[1])
+				result = append(result, base+m[1])
 				break
 			}
 		}
 	}
-	return found
+	return result
 }
 
 func hasFolder(files []string, directory string) bool {

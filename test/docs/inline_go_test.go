@@ -58,18 +58,18 @@ var (
 // goIdentifiers returns the exported identifiers by the name of their package.
 func goIdentifiers(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	found := map[string]map[string]bool{}
+	got := map[string]map[string]bool{}
 	for _, file := range files(t, "*.go") {
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(repository(t), file), nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
-		if found[parsed.Name.Name] == nil {
-			found[parsed.Name.Name] = map[string]bool{}
+		if got[parsed.Name.Name] == nil {
+			got[parsed.Name.Name] = map[string]bool{}
 		}
 		for _, name := range topLevel(parsed) {
-			found[parsed.Name.Name][name] = true
+			got[parsed.Name.Name][name] = true
 		}
 	}
-	return found
+	return got
 }
 
 // topLevel returns the names that a file declares, without methods.

@@ -98,14 +98,14 @@ func isDeclared(names, keyed []string, text string) bool {
 // keyedNames returns the beginnings of attributes whose ends are labels or annotations.
 func keyedNames(t *testing.T) []string {
 	t.Helper()
-	var found []string
+	var result []string
 	for _, text := range stringsOf(t, "internal", "receiver") {
 		if strings.HasSuffix(text, ".label.") || strings.HasSuffix(text, ".annotation.") {
-			found = append(found, text)
+			result = append(result, text)
 		}
 	}
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, result)
+	return result
 }
 
 // historyColumns returns the names that the history of the API has for a part of a metric: with a label at the end.
@@ -113,14 +113,14 @@ func historyColumns(t *testing.T, metrics []string) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(repository(t), "internal", "view", "fleet", "history_columns.go"))
 	require.NoError(t, err)
-	var found []string
+	var result []string
 	for _, m := range regexp.MustCompile(`\{metadata\.MetricsInfo\.(\w+)\.Name \+ "(\.\w+)"`).FindAllStringSubmatch(string(content), -1) {
 		i := slices.IndexFunc(metrics, func(name string) bool {
 			return strings.EqualFold(m[1], strings.NewReplacer(".", "", "_", "").Replace(name))
 		})
 		require.GreaterOrEqual(t, i, 0, m[1])
-		found = append(found, metrics[i]+m[2])
+		result = append(result, metrics[i]+m[2])
 	}
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, result)
+	return result
 }

@@ -37,21 +37,21 @@ func ownMetricClasses(t *testing.T) []class {
 // ownMetrics returns the names of the metrics of the collector itself, without what their units add.
 func ownMetrics(t *testing.T) []string {
 	t.Helper()
-	var found []string
+	var result []string
 	for _, directory := range []string{"", "exporter", "exporter/kubernetes"} {
 		content, err := os.ReadFile(filepath.Join(repository(t), directory, "metadata.yaml"))
 		require.NoError(t, err)
-		var of struct {
+		var document struct {
 			Telemetry struct {
 				Metrics map[string]any `json:"metrics"`
 			} `json:"telemetry"`
 		}
-		require.NoError(t, yaml.Unmarshal(content, &of))
-		for name := range of.Telemetry.Metrics {
-			found = append(found, "otelcol_"+name)
+		require.NoError(t, yaml.Unmarshal(content, &document))
+		for name := range document.Telemetry.Metrics {
+			result = append(result, "otelcol_"+name)
 		}
 	}
-	return found
+	return result
 }
 
 // ownName reports whether a text is a name, a name with what Prometheus adds for its unit and kind, or the beginning of one before a *.

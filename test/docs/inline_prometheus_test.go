@@ -162,10 +162,10 @@ func recorded(t *testing.T) map[string]bool {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(repository(t), "deploy", "prometheus", "recording.rules.yaml"))
 	require.NoError(t, err)
-	found := map[string]bool{}
+	got := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)- record: (\S+)$`).FindAllSubmatch(content, -1) {
-		found[string(m[1])] = true
+		got[string(m[1])] = true
 	}
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, got)
+	return got
 }

@@ -31,9 +31,9 @@ func routeClasses(t *testing.T) []class {
 		name: "route",
 		is:   func(s span) bool { return route.MatchString(s.text) },
 		check: func(s span) error {
-			asked := strings.Replace(route.FindStringSubmatch(s.text)[1], "…", apiRoot, 1)
+			requests := strings.Replace(route.FindStringSubmatch(s.text)[1], "…", apiRoot, 1)
 			for path := range document.Paths {
-				if regexp.MustCompile(`^` + parameter.ReplaceAllString(path, `[^/]+`) + `$`).MatchString(asked) {
+				if regexp.MustCompile(`^` + parameter.ReplaceAllString(path, `[^/]+`) + `$`).MatchString(requests) {
 					return nil
 				}
 			}

@@ -75,19 +75,19 @@ func configurationKeys(t *testing.T) []string {
 		"kernel_log": "receivers::gpu::kernel_log", "exporters": "exporters", "Key for the Kubernetes API": "",
 	})
 	require.Greater(t, len(documented), 50)
-	given := map[string]bool{}
+	settings := map[string]bool{}
 	for _, row := range documented {
-		given[row.Key] = true
+		settings[row.Key] = true
 	}
 	files, err := filepath.Glob(filepath.Join(repository(t), "config", "*.yaml"))
 	require.NoError(t, err)
 	parts, err := filepath.Glob(filepath.Join(repository(t), "config", "parts", "*.yaml"))
 	require.NoError(t, err)
 	for _, file := range append(files, parts...) {
-		reference.Given("", readYAML(t, file), given)
+		reference.Given("", readYAML(t, file), settings)
 	}
 	var keys []string
-	for key := range given {
+	for key := range settings {
 		keys = append(keys, componentName.ReplaceAllString(key, ""))
 	}
 	return keys
@@ -136,11 +136,11 @@ func lookUp(values map[string]any, key []string) error {
 func variableUse(t *testing.T) map[string]bool {
 	t.Helper()
 	read := regexp.MustCompile(`(?:env:|[Gg]etenv\(\s*"|LookupEnv\("|Setenv\("|\$\{?|(?:const|var)?\s+\w+\s+= "|^\s*)([A-Z][A-Z0-9_]+)\b`)
-	found := map[string]bool{}
+	got := map[string]bool{}
 	for _, file := range files(t, "*.go", "*.c", "*.sh", "*.yaml", "Makefile", "*.service", "deploy/package") {
 		for _, m := range read.FindAllStringSubmatch(textOf(t, []string{file}), -1) {
-			found[m[1]] = true
+			got[m[1]] = true
 		}
 	}
-	return found
+	return got
 }

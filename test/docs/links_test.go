@@ -28,17 +28,17 @@ func TestLinks(t *testing.T) {
 	links := 0
 	for _, p := range all {
 		p.each(func(n ast.Node) bool {
-			var to string
+			var target string
 			switch n := n.(type) {
 			case *ast.Link:
-				to = string(n.Destination)
+				target = string(n.Destination)
 			case *ast.Image:
-				to = string(n.Destination)
+				target = string(n.Destination)
 			default:
 				return true
 			}
-			address, err := url.Parse(to)
-			require.NoError(t, err, "%s: %s", p.path, to)
+			address, err := url.Parse(target)
+			require.NoError(t, err, "%s: %s", p.path, target)
 			if address.Scheme != "" {
 				return true
 			}
@@ -48,11 +48,11 @@ func TestLinks(t *testing.T) {
 				file = path.Join(path.Dir(p.path), address.Path)
 			}
 			_, err = os.Stat(filepath.Join(repository(t), file))
-			if !assert.NoError(t, err, "%s: %s", p.path, to) {
+			if !assert.NoError(t, err, "%s: %s", p.path, target) {
 				return true
 			}
 			if known, ok := anchors[file]; ok && address.Fragment != "" {
-				assert.True(t, known[address.Fragment], "%s: %s: %s has no such heading", p.path, to, file)
+				assert.True(t, known[address.Fragment], "%s: %s: %s has no such heading", p.path, target, file)
 			}
 			return true
 		})
@@ -88,7 +88,7 @@ func TestAddressesOfPages(t *testing.T) {
 	for _, p := range pages(t) {
 		anchors[p.path] = p.anchors()
 	}
-	found := 0
+	count := 0
 	for _, directory := range []string{"deploy", "config", "cmd", "internal", "receiver", "exporter"} {
 		err := filepath.WalkDir(filepath.Join(repository(t), directory), func(file string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || entry.Name() == "node_modules" {
@@ -99,7 +99,7 @@ func TestAddressesOfPages(t *testing.T) {
 				return err
 			}
 			for _, m := range pageAddress.FindAllStringSubmatch(string(content), -1) {
-				found++
+				count++
 				known, ok := anchors[m[1]]
 				if assert.True(t, ok, "%s: %s", file, m[0]) && m[2] != "" {
 					assert.True(t, known[strings.TrimPrefix(m[2], "#")], "%s: %s", file, m[0])
@@ -109,7 +109,7 @@ func TestAddressesOfPages(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	assert.Greater(t, found, 30)
+	assert.Greater(t, count, 30)
 }
 
 // Every page below docs/ can be reached from the index.
@@ -127,8 +127,8 @@ func TestIndex(t *testing.T) {
 		})
 	}
 	reached := map[string]bool{"docs/README.md": true}
-	for _, to := range links["docs/README.md"] {
-		reached[to] = true
+	for _, target := range links["docs/README.md"] {
+		reached[target] = true
 	}
 	for _, p := range pages(t) {
 		if strings.HasPrefix(p.path, "docs/") {

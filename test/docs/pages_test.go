@@ -41,7 +41,7 @@ func pages(t *testing.T) []page {
 	command.Dir = repository(t)
 	listed, err := command.Output()
 	require.NoError(t, err)
-	var found []page
+	var result []page
 	for path := range strings.Lines(string(listed)) {
 		path = strings.TrimSpace(path)
 		source, err := os.ReadFile(filepath.Join(repository(t), path))
@@ -49,10 +49,10 @@ func pages(t *testing.T) []page {
 			continue
 		}
 		require.NoError(t, err)
-		found = append(found, parse(path, source))
+		result = append(result, parse(path, source))
 	}
-	require.NotEmpty(t, found)
-	return found
+	require.NotEmpty(t, result)
+	return result
 }
 
 func parse(path string, source []byte) page {

@@ -62,9 +62,9 @@ func unchecked(p page) bool {
 }
 
 func findings(p page, rules []rule) []string {
-	var found []string
+	var result []string
 	report := func(n ast.Node, format string, args ...any) {
-		found = append(found, fmt.Sprintf("%s:%d: ", p.path, p.line(n))+fmt.Sprintf(format, args...))
+		result = append(result, fmt.Sprintf("%s:%d: ", p.path, p.line(n))+fmt.Sprintf(format, args...))
 	}
 	p.each(func(n ast.Node) bool {
 		switch n.(type) {
@@ -83,23 +83,23 @@ func findings(p page, rules []rule) []string {
 		}
 		return false
 	})
-	return found
+	return result
 }
 
 var knownTag = regexp.MustCompile(`^</?(?:br|picture|source|img)\b|^<!--`)
 
 // unknownTags returns the tags of HTML in a text that the pages do not use: names such as <n> that were not written as code.
 func (p page) unknownTags(n ast.Node) []string {
-	var found []string
+	var result []string
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if html, ok := n.(*ast.RawHTML); ok && entering {
 			if tag := string(html.Segments.Value(p.source)); !knownTag.MatchString(tag) {
-				found = append(found, tag)
+				result = append(result, tag)
 			}
 		}
 		return ast.WalkContinue, nil
 	})
-	return found
+	return result
 }
 
 // The check finds what it is for.

@@ -20,11 +20,11 @@ import (
 // stringsOf returns the strings in the Go files below directories of the repository, without the strings of tests.
 func stringsOf(t *testing.T, directories ...string) []string {
 	t.Helper()
-	var found []string
+	var result []string
 	for _, directory := range directories {
-		found = append(found, stringsBelow(t, filepath.Join(repository(t), directory))...)
+		result = append(result, stringsBelow(t, filepath.Join(repository(t), directory))...)
 	}
-	return found
+	return result
 }
 
 func stringsOfModule(t *testing.T, module string) []string {
@@ -38,7 +38,7 @@ func stringsOfModule(t *testing.T, module string) []string {
 
 func stringsBelow(t *testing.T, directory string) []string {
 	t.Helper()
-	var found []string
+	var result []string
 	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -54,14 +54,14 @@ func stringsBelow(t *testing.T, directory string) []string {
 			}
 			text, ok := constant(expression)
 			if ok {
-				found = append(found, text)
+				result = append(result, text)
 			}
 			return !ok
 		})
 		return nil
 	}))
-	require.NotEmpty(t, found, directory)
-	return found
+	require.NotEmpty(t, result, directory)
+	return result
 }
 
 // constant returns the text of a string literal, or of several that are added.

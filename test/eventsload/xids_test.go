@@ -95,11 +95,11 @@ func (n *node) consume(logs plog.Logs) {
 				} else {
 					n.sent++
 				}
-				at := r.Timestamp().AsTime()
-				if at.Before(n.last[id.Str()]) {
-					n.disorder = append(n.disorder, fmt.Sprintf("%s: %v after %v", id.Str(), at, n.last[id.Str()]))
+				timestamp := r.Timestamp().AsTime()
+				if timestamp.Before(n.last[id.Str()]) {
+					n.disorder = append(n.disorder, fmt.Sprintf("%s: %v after %v", id.Str(), timestamp, n.last[id.Str()]))
 				}
-				n.last[id.Str()] = at
+				n.last[id.Str()] = timestamp
 			}
 		}
 	}

@@ -122,8 +122,8 @@ func (t *test) stopCollector() {
 }
 
 func (s *source) add(message pmetric.Metrics) {
-	at, known := harness.MessageTime(message)
-	if !known {
+	at, ok := harness.MessageTime(message)
+	if !ok {
 		return
 	}
 	r := read{at: seconds(at.AsTime())}
@@ -159,13 +159,13 @@ func (s *source) between(begin, end float64) []read {
 	begin += 2 * s.interval.Seconds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []read
+	var result []read
 	for _, r := range s.all {
 		if r.at >= begin && r.at <= end {
-			found = append(found, r)
+			result = append(result, r)
 		}
 	}
-	return found
+	return result
 }
 
 // await waits until there are enough reads since a time.
@@ -182,14 +182,14 @@ func (s *source) await(ctx context.Context, begin float64) {
 // awaitXIDs waits for an XID, and returns all.
 func (s *source) awaitXIDs(ctx context.Context) []plog.LogRecord {
 	for {
-		var found []plog.LogRecord
+		var result []plog.LogRecord
 		for _, event := range s.sink.Events() {
 			if event.EventName() == "hw.gpu.xid" {
-				found = append(found, event)
+				result = append(result, event)
 			}
 		}
-		if len(found) > 0 || ctx.Err() != nil {
-			return found
+		if len(result) > 0 || ctx.Err() != nil {
+			return result
 		}
 		select {
 		case <-ctx.Done():

@@ -149,7 +149,7 @@ func (t *test) writeCost(b *strings.Builder) {
 }
 
 func text(v gpu.Opt[float64]) string {
-	if n, known := v.Get(); known {
+	if n, ok := v.Get(); ok {
 		return fmt.Sprintf("%.4g", n)
 	}
 	return notRead

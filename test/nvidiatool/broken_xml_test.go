@@ -61,8 +61,8 @@ func TestToolBreaksOff(t *testing.T) {
 
 	nvmlsim.Use(t, "time = manual\nnow = 100s\ngpus = 4\n[gpu *]\nboard = h100\n[fault f]\ngpu = 1\nkind = lost\nfunction = nvmlDeviceGetPciInfo\n")
 	end := spoiling{real, func(r *command.Result) {
-		before, _, found := bytes.Cut(r.Stdout, []byte("</error_string>"))
-		assert.True(t, found)
+		before, _, ok := bytes.Cut(r.Stdout, []byte("</error_string>"))
+		assert.True(t, ok)
 		r.Stdout = slices.Concat(before, []byte("</error_string>\n"))
 	}}
 	assert.Equal(t, values(nvidiasmi.QueryFull, real), values(nvidiasmi.QueryFull, end))

@@ -32,8 +32,8 @@ const (
 func TestToolFirstSteps(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "alerts.md"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(page), "\n## First steps\n")
-	require.True(t, found)
+	_, section, ok := strings.Cut(string(page), "\n## First steps\n")
+	require.True(t, ok)
 	section, _, _ = strings.Cut(section, "\n## ")
 	commands := regexp.MustCompile("`nvidia-smi ([^`]+)`").FindAllStringSubmatch(section, -1)
 	require.Len(t, commands, 2)

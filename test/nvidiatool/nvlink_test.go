@@ -102,11 +102,11 @@ func linksOf(n *gpu.Node) map[string]int64 {
 	values := map[string]int64{}
 	for i := range n.Devices {
 		for _, link := range n.Devices[i].Interconnect.Links {
-			at := n.Devices[i].ID + " " + link.Name + " "
-			values[at+"Data Tx"], _ = link.Transmitted.Get()
-			values[at+"Data Rx"], _ = link.Received.Get()
+			prefix := n.Devices[i].ID + " " + link.Name + " "
+			values[prefix+"Data Tx"], _ = link.Transmitted.Get()
+			values[prefix+"Data Rx"], _ = link.Received.Get()
 			for kind, name := range names {
-				values[at+name], _ = link.Errors[kind].Get()
+				values[prefix+name], _ = link.Errors[kind].Get()
 			}
 		}
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // instances turns MIG on, with as many devices as fit, or with none.
-func (m *machine) instances(of int) {
+func (m *machine) instances(n int) {
 	m.set("mig", "1")
 	index, slices := m.IntN(2), 7
-	m.mig[of] = []int{}
+	m.mig[n] = []int{}
 	for gi := 1 + m.IntN(3); slices > 0 && !m.sometimes(6); gi += 1 + m.IntN(2) {
 		size := []int{1, 2, 3, 4, 7}[m.IntN(5)]
 		if size > slices {
@@ -31,10 +31,10 @@ func (m *machine) instances(of int) {
 			if index > 7 {
 				return
 			}
-			m.line("[mig %d %d]\nprofile = %s\ngi = %d\nci = %d", of, index, profile, gi, ci)
+			m.line("[mig %d %d]\nprofile = %s\ngi = %d\nci = %d", n, index, profile, gi, ci)
 			m.rarely("memory.used", m.whole(0, 10<<30), "0")
 			m.rarely("ecc.volatile.uncorrected.sram", m.whole(0, 1<<30), "1")
-			m.mig[of] = append(m.mig[of], index)
+			m.mig[n] = append(m.mig[n], index)
 			index += 1 + m.IntN(2)
 		}
 	}

@@ -45,8 +45,8 @@ func randomMachine(seed uint64) (scenario, faults string) {
 }
 
 func (m *machine) line(format string, a ...any) { fmt.Fprintf(m, format+"\n", a...) }
-func (m *machine) sometimes(of int) bool        { return m.IntN(of) == 0 }
-func (m *machine) one(of ...string) string      { return of[m.IntN(len(of))] }
+func (m *machine) sometimes(n int) bool         { return m.IntN(n) == 0 }
+func (m *machine) one(values ...string) string  { return values[m.IntN(len(values))] }
 func (m *machine) whole(low, high int64) string {
 	return strconv.FormatInt(low+m.Int64N(high-low+1), 10)
 }

@@ -51,10 +51,10 @@ func device(t *testing.T, api nvml.Interface, index int) nvml.Device {
 	return d
 }
 
-func want[T comparable](t *testing.T, what string, got, expected T) {
+func want[T comparable](t *testing.T, subject string, got, expected T) {
 	t.Helper()
 	if got != expected {
-		t.Errorf("%s: got %v, want %v", what, got, expected)
+		t.Errorf("%s: got %v, want %v", subject, got, expected)
 	}
 }
 

@@ -32,14 +32,14 @@ func TestMIG(t *testing.T) {
 	_, ret = parent.GetPowerUsage()
 	want(t, "power of a partitioned GPU", ret, nvml.SUCCESS)
 	n, _ := parent.GetMaxMigDeviceCount()
-	found := map[int]nvml.Device{}
+	got := map[int]nvml.Device{}
 	for i := range n {
 		if m, ret := parent.GetMigDeviceHandleByIndex(i); ret == nvml.SUCCESS {
-			found[i] = m
+			got[i] = m
 		}
 	}
-	want(t, "MIG devices", len(found), 3)
-	m := found[0]
+	want(t, "MIG devices", len(got), 3)
+	m := got[0]
 	name, _ := m.GetName()
 	want(t, "name", name, "NVIDIA H100 80GB HBM3 MIG 3g.40gb")
 	gi, _ := m.GetGpuInstanceId()

@@ -58,8 +58,8 @@ func TestDocumentedFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, faults, _ := strings.Cut(string(page), "```ini\n")
-	faults, _, found := strings.Cut(faults, "```")
-	if !found || strings.Count(faults, "[fault ") != 5 {
+	faults, _, ok := strings.Cut(faults, "```")
+	if !ok || strings.Count(faults, "[fault ") != 5 {
 		t.Fatalf("README.md has five faults: %q", faults)
 	}
 	_, control := start(t, "gpus = 8")

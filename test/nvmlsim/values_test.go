@@ -26,7 +26,7 @@ pcie.tx.bytes = counter(4294967290, 1, wrap=4294967296)
 ecc.volatile.corrected = counter(100, 1, reset=12)
 `)
 	d := device(t, api, 0)
-	for _, at := range []struct {
+	for _, step := range []struct {
 		now                string
 		power, temperature uint32
 		energy, ecc        uint64
@@ -38,23 +38,23 @@ ecc.volatile.corrected = counter(100, 1, reset=12)
 		{"7", 100_000, 59, 1_700_000, 107, nvml.Utilization{Gpu: 35, Memory: 20}, 19, 1, 7 * 1024},
 		{"20", 300_000, 50, 4_000_000, 8, nvml.Utilization{Gpu: 100, Memory: 30}, 45, 14, 20 * 1024},
 	} {
-		set(t, control, "now = "+at.now)
+		set(t, control, "now = "+step.now)
 		power, _ := d.GetPowerUsage()
-		want(t, at.now+" power", power, at.power)
+		want(t, step.now+" power", power, step.power)
 		energy, _ := d.GetTotalEnergyConsumption()
-		want(t, at.now+" energy", energy, at.energy)
+		want(t, step.now+" energy", energy, step.energy)
 		temperature, _ := d.GetTemperature(nvml.TEMPERATURE_GPU)
-		want(t, at.now+" temperature", temperature, at.temperature)
+		want(t, step.now+" temperature", temperature, step.temperature)
 		util, _ := d.GetUtilizationRates()
-		want(t, at.now+" utilization", util, at.util)
+		want(t, step.now+" utilization", util, step.util)
 		replay, _ := d.GetPcieReplayCounter()
-		want(t, at.now+" replay", replay, at.replay)
+		want(t, step.now+" replay", replay, step.replay)
 		ecc, _ := d.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_CORRECTED, nvml.VOLATILE_ECC)
-		want(t, at.now+" ecc", ecc, at.ecc)
+		want(t, step.now+" ecc", ecc, step.ecc)
 		fields := []nvml.FieldValue{{FieldId: nvml.FI_DEV_PCIE_COUNT_TX_BYTES}, {FieldId: nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ScopeId: 3}}
 		want(t, "GetFieldValues", d.GetFieldValues(fields), nvml.SUCCESS)
-		want(t, at.now+" pcie bytes", number(fields[0]), at.pcieTx)
-		want(t, at.now+" nvlink KiB", number(fields[1]), at.linkKiB)
+		want(t, step.now+" pcie bytes", number(fields[0]), step.pcieTx)
+		want(t, step.now+" nvlink KiB", number(fields[1]), step.linkKiB)
 	}
 }
 

@@ -61,10 +61,10 @@ func breaches(p *tab) []string {
 		p.t.Skip("axe-core is missing: run make page")
 	}
 	eval[any](p, string(axe)+"; null")
-	found, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
 		.then(r => r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`, chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err)
-	return found
+	return got
 }
 
 // The theme follows the system until it is switched, and stays switched.

@@ -14,12 +14,12 @@ import (
 
 // readings are the main values of a GPU's page.
 func readings(g view.GPUMetrics) map[string]string {
-	clock, known := g.Clocks["graphics"]
-	if !known {
-		clock, known = g.Clocks["sm"]
+	clock, ok := g.Clocks["graphics"]
+	if !ok {
+		clock, ok = g.Clocks["sm"]
 	}
 	speed := dash
-	if known {
+	if ok {
 		speed = grouped(int(math.Floor(clock/1e6+0.5))) + " MHz"
 	}
 	return map[string]string{

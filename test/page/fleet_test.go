@@ -53,13 +53,13 @@ func TestGroupsAndFilters(t *testing.T) {
 	}
 	p.until(`document.querySelectorAll("a.tile").length === 9`)
 	assert.Equal(t, map[string]int{"lab": 2, "no cluster": 1, "prod": 6}, groups())
-	for by, want := range map[string]map[string]int{
+	for grouping, want := range map[string]map[string]int{
 		"node":      {"lab/n1": 2, "prod/n1": 4, "prod/n2": 2, "workstation": 1},
 		"model":     {"AMD Instinct MI300X": 2, "NVIDIA A100-SXM4-40GB": 2, "NVIDIA H100 80GB HBM3": 4, "NVIDIA RTX 4090": 1},
 		"namespace": {"ml": 3, "no namespace": 6},
 	} {
-		eval[any](p, `{const s = document.querySelector(".choice select"); s.value = "`+by+`"; s.dispatchEvent(new Event("change", {bubbles: true}))}`)
-		p.until(`location.hash.includes("by=` + by + `")`)
+		eval[any](p, `{const s = document.querySelector(".choice select"); s.value = "`+grouping+`"; s.dispatchEvent(new Event("change", {bubbles: true}))}`)
+		p.until(`location.hash.includes("by=` + grouping + `")`)
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
 		p.until(`(() => {const want = ` + string(text) + `; const all = [...document.querySelectorAll("[data-group]")];

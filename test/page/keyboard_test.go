@@ -29,28 +29,28 @@ func TestKeyboard(t *testing.T) {
 			break
 		}
 	}
-	at := func(id string) {
+	focus := func(id string) {
 		t.Helper()
 		p.until(focused + `.dataset.id === "` + id + `"`)
 	}
-	at("000000000000abc0") // the first tile
+	focus("000000000000abc0") // the first tile
 	assert.NotEqual(t, "0px", eval[string](p, `getComputedStyle(`+focused+`).outlineWidth`), "the focus can be seen")
 	assert.Equal(t, "solid", eval[string](p, `getComputedStyle(`+focused+`).outlineStyle`))
 	p.key(kb.ArrowRight)
-	at("000000000000abc1")
+	focus("000000000000abc1")
 	p.key(kb.ArrowRight)
-	at("GPU-n1-0") // the next group
+	focus("GPU-n1-0") // the next group
 	p.key(kb.End)
-	at("GPU-workstation-0")
+	focus("GPU-workstation-0")
 	p.key(kb.ArrowLeft)
-	at("GPU-n2-1")
+	focus("GPU-n2-1")
 	// A change of the data does not take the focus away.
 	s := fleets.Copy(viewtest.Snapshot())
 	s.Generation++
 	s.Nodes[1].GPUs[0].Utilization.General = new(0.44)
 	p.reader.Set(s)
 	p.until(`document.querySelector('[data-id="000000000000abc0"]').innerText.includes("44")`)
-	at("GPU-n2-1")
+	focus("GPU-n2-1")
 	p.key(kb.Enter)
 	p.until(`document.querySelector("main h1")?.innerText === "GPU 1"`)
 	p.until(focused + `.id === "main"`) // a new view starts at its content

@@ -37,10 +37,10 @@ func TestFleetOf8000(t *testing.T) {
 	before := elements()
 	assert.Less(t, before, maxNodes)
 	t.Logf("8,000 GPUs: %d elements; %d bytes of tiles at first, drawn %v after a new tab was asked for", before, meter.take("/api/v1/gpu/tiles"), drawn)
-	for _, by := range []string{"node", "model", "namespace", "cluster"} {
-		p.visit("/#/fleet?by=" + by)
+	for _, grouping := range []string{"node", "model", "namespace", "cluster"} {
+		p.visit("/#/fleet?by=" + grouping)
 		p.until(`document.querySelector(".map canvas")?.width > 300`)
-		assert.Less(t, elements(), maxNodes, by)
+		assert.Less(t, elements(), maxNodes, grouping)
 	}
 	// The table beside the map is the API's list in its order.
 	gpus := ask[view.Metrics](p, "metrics?limit=25").GPUs

@@ -15,7 +15,7 @@ import (
 )
 
 // same waits until what the page shows equals what the API says. The page asks the API some time after a change.
-func same[T any](p *tab, what string, said, shown func() T) {
+func same[T any](p *tab, subject string, said, shown func() T) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		want, got := said(), shown()
@@ -23,15 +23,15 @@ func same[T any](p *tab, what string, said, shown func() T) {
 			return
 		}
 		if time.Now().After(end) {
-			require.Equal(p.t, want, got, what)
+			require.Equal(p.t, want, got, subject)
 		}
 	}
 }
 
 // eventually waits until a condition holds.
-func (p *tab) eventually(what string, condition func() bool) {
+func (p *tab) eventually(subject string, condition func() bool) {
 	p.t.Helper()
-	same(p, what, func() bool { return true }, condition)
+	same(p, subject, func() bool { return true }, condition)
 }
 
 // sameFleet compares the totals, on any view, and the tiles, on the view of the fleet.
@@ -96,18 +96,18 @@ func sameProblems(p *tab) {
 	same(p, "problems", func() [][]string {
 		rows := [][]string{}
 		for _, f := range ask[view.List[view.Finding]](p, "problems").Items {
-			where := "cluster " + or(f.Cluster, "")
+			location := "cluster " + or(f.Cluster, "")
 			if f.Node != nil {
-				where = place(f.Cluster, *f.Node)
+				location = place(f.Cluster, *f.Node)
 			}
 			if f.GPU != nil {
-				where += " GPU " + grouped(*f.Index)
+				location += " GPU " + grouped(*f.Index)
 			}
 			remedy := f.Remedy + " Runbook"
 			if f.Kind == "stale" {
 				remedy += " Hide this node"
 			}
-			rows = append(rows, []string{f.What, where, since(&f), workloads(&f), f.Detail + " " + f.Consequence, remedy})
+			rows = append(rows, []string{f.What, location, since(&f), workloads(&f), f.Detail + " " + f.Consequence, remedy})
 		}
 		return rows
 	}, func() [][]string { return tableRows(p, "Problems") })
@@ -199,10 +199,10 @@ func shownFacts(p *tab) map[string]string {
 }
 
 // pick returns the entries of a map whose keys another map has.
-func pick(from, keys map[string]string) map[string]string {
+func pick(values, keys map[string]string) map[string]string {
 	some := map[string]string{}
 	for key := range keys {
-		some[key] = from[key]
+		some[key] = values[key]
 	}
 	return some
 }

@@ -35,12 +35,12 @@ func openNVIDIA(t *testing.T, scenario string) (*tab, *nvmlsim.Control) {
 	path, err := nvmlsim.ScenarioFile(scenario)
 	require.NoError(t, err)
 	control := nvmlsim.NewControl(filepath.Join(t.TempDir(), "control"))
-	require.NoError(t, control.Write(at("10s")))
+	require.NoError(t, control.Write(timeline("10s")))
 	return openCollector(t, `{nvml: {library_path: "`+lib.Full+`"}}`, nvmlsim.EnvScenario+"="+path, nvmlsim.EnvControl+"="+control.Path()), control
 }
 
 // at is the simulation's text for a moment of a scenario, and what else is so at this moment.
-func at(now string, more ...string) string {
+func timeline(now string, more ...string) string {
 	return "time = manual\nnow = " + now + "\n" + strings.Join(more, "\n")
 }
 
@@ -51,7 +51,7 @@ func TestHealthyNVIDIANode(t *testing.T) {
 	sameFleet(p)
 	eval[any](p, `window.kept = true; null`)
 	before := shownTiles(p)
-	require.NoError(t, control.Set(at("25s")))
+	require.NoError(t, control.Set(timeline("25s")))
 	p.eventually("other values", func() bool {
 		now := shownTiles(p)
 		for id := range before {
@@ -74,7 +74,7 @@ func TestNVIDIAGPUIsLost(t *testing.T) {
 	p, control := openNVIDIA(t, "demo")
 	p.until(`document.querySelectorAll("a.tile.tile-ok").length === 8`)
 	eval[any](p, `window.kept = true; null`)
-	require.NoError(t, control.Set(at("10s", "[fault f]", "gpu = 3", "kind = lost")))
+	require.NoError(t, control.Set(timeline("10s", "[fault f]", "gpu = 3", "kind = lost")))
 	p.until(`document.querySelectorAll("a.tile.tile-failed").length === 1 && document.querySelectorAll("a.tile.tile-ok").length === 7`)
 	lost := eval[string](p, `document.querySelector("a.tile.tile-failed").dataset.id`)
 	assert.Equal(t, "node-a GPU 3, NVIDIA H100 80GB HBM3, failed, utilization not known, memory not known", shownTiles(p)[lost])
@@ -94,7 +94,7 @@ func TestNVIDIAGPUIsLost(t *testing.T) {
 	p.until(`document.querySelector("main .notice-error")?.innerText.includes("lost")`)
 	assert.Equal(t, dash, shownReadings(p)["power"], "nothing was read")
 
-	require.NoError(t, control.Set(at("10s")))
+	require.NoError(t, control.Set(timeline("10s")))
 	p.until(`!document.querySelector("main .notice-error")`)
 	p.visit("/")
 	p.until(`document.querySelectorAll("a.tile.tile-ok").length === 8`)

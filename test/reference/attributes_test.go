@@ -40,9 +40,9 @@ func TestAttributesAreDocumented(t *testing.T) {
 		if !assert.Len(t, row, 4, "cells of %v", row) {
 			continue
 		}
-		name, where, source, missing := strings.Trim(row[0], "`"), row[1], row[2], row[3]
+		name, place, source, missing := strings.Trim(row[0], "`"), row[1], row[2], row[3]
 		assert.NotContains(t, documented, name, "two rows")
-		documented[name] = where
+		documented[name] = place
 		assert.NotEmpty(t, source, "%s: source", name)
 		assert.NotEmpty(t, missing, "%s: missing when", name)
 	}
@@ -87,15 +87,15 @@ func declaredAttributes(t *testing.T, root string) map[string]string {
 			assert.NotEmpty(t, places[name], "%s: nothing has this attribute", name)
 		}
 	}
-	where := map[string]string{}
-	for name, on := range places {
+	location := map[string]string{}
+	for name, pages := range places {
 		var words []string
 		for _, place := range []string{onResource, onPoints, onEvents, onOwnMetrics} {
-			if on[place] {
+			if pages[place] {
 				words = append(words, place)
 			}
 		}
-		where[name] = strings.Join(words, ", ")
+		location[name] = strings.Join(words, ", ")
 	}
-	return where
+	return location
 }

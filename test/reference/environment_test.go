@@ -29,12 +29,12 @@ func TestVariablesAreDocumented(t *testing.T) {
 			return err
 		}
 		content, err := os.ReadFile(file)
-		for _, found := range environmentVariable.FindAllStringSubmatch(string(content), -1) {
-			if want[found[1]] == nil {
-				want[found[1]] = map[string]bool{}
+		for _, ok := range environmentVariable.FindAllStringSubmatch(string(content), -1) {
+			if want[ok[1]] == nil {
+				want[ok[1]] = map[string]bool{}
 			}
-			if value := found[2]; value != "" && value != "[]" {
-				want[found[1]][value] = true
+			if value := ok[2]; value != "" && value != "[]" {
+				want[ok[1]][value] = true
 			}
 		}
 		return err

@@ -79,8 +79,8 @@ var (
 
 func (p *Pages) addExamples(t *testing.T, page, content string) {
 	t.Helper()
-	for _, found := range block.FindAllStringSubmatch(content, -1) {
-		text := variable.ReplaceAllStringFunc(found[1], func(v string) string {
+	for _, ok := range block.FindAllStringSubmatch(content, -1) {
+		text := variable.ReplaceAllStringFunc(ok[1], func(v string) string {
 			if value := variable.FindStringSubmatch(v)[1]; value != "" {
 				return value
 			}
@@ -97,12 +97,12 @@ func (p *Pages) addExamples(t *testing.T, page, content string) {
 // Components returns the settings of each component of a type in an example, below receivers, exporters or extensions.
 func (e *Example) Components(kind, componentType string) []map[string]any {
 	all, _ := e.Conf.ToStringMap()[kind].(map[string]any)
-	var found []map[string]any
+	var result []map[string]any
 	for id, settings := range all {
 		if name, _, _ := strings.Cut(id, "/"); name == componentType {
 			values, _ := settings.(map[string]any)
-			found = append(found, values)
+			result = append(result, values)
 		}
 	}
-	return found
+	return result
 }

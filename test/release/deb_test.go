@@ -59,8 +59,8 @@ func TestInstallation(t *testing.T) {
 	assert.NoFileExists(t, r.path("/etc/systemd/system/multi-user.target.wants/otelcol-gpu.service"), "an installation starts nothing")
 
 	assert.Empty(t, r.run(t, "systemd-analyze verify --man=no otelcol-gpu.service 2>&1 | grep otelcol-gpu || true"))
-	assert.Contains(t, r.run(t, "otelcol-gpu --version"), given(t, "COMMIT"))
-	assert.Contains(t, r.run(t, "otelgpu --version"), given(t, "COMMIT"))
+	assert.Contains(t, r.run(t, "otelcol-gpu --version"), requiredEnv(t, "COMMIT"))
+	assert.Contains(t, r.run(t, "otelgpu --version"), requiredEnv(t, "COMMIT"))
 	r.run(t, "dpkg --verify otelcol-gpu")
 }
 
@@ -68,7 +68,7 @@ func TestInstallation(t *testing.T) {
 func TestUnitRuns(t *testing.T) {
 	t.Parallel()
 	r := installed(t)
-	r.put(t, given(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
+	r.put(t, requiredEnv(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
 	r.put(t, filepath.Join("..", "nvmlsim", "scenarios", "demo.scenario"), "/usr/share/demo.scenario")
 	require.NoError(t, os.WriteFile(r.path("/etc/otelcol-gpu/environment"), []byte("EXPORTER_PORT=9404\nCOLLECTION_INTERVAL=1s\n"), 0o600))
 

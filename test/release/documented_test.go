@@ -21,8 +21,8 @@ func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	require.NoError(t, err)
-	_, after, found := strings.Cut(string(text), "\n## "+heading+"\n")
-	require.True(t, found, "%s: %s", page, heading)
+	_, after, ok := strings.Cut(string(text), "\n## "+heading+"\n")
+	require.True(t, ok, "%s: %s", page, heading)
 	after, _, _ = strings.Cut(after, "\n## ")
 	var script strings.Builder
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(after, -1) {
@@ -48,10 +48,10 @@ func TestDocumentedInstallation(t *testing.T) {
 	do("start/install.md", "Linux: deb and rpm")
 	do("operate/upgrade.md", "Before you upgrade")
 	printed := do("operate/upgrade.md", "A server with the package")
-	assert.Contains(t, printed, given(t, "COMMIT"))
+	assert.Contains(t, printed, requiredEnv(t, "COMMIT"))
 	assert.Contains(t, printed, "\nno difference\n")
 	do("start/install.md", "Linux: archive")
 	do("operate/upgrade.md", "A server with the archive")
-	assert.Contains(t, r.run(t, "/usr/local/bin/otelcol-gpu --version"), given(t, "COMMIT"))
+	assert.Contains(t, r.run(t, "/usr/local/bin/otelcol-gpu --version"), requiredEnv(t, "COMMIT"))
 	assert.FileExists(t, r.path("/etc/systemd/system/otelcol-gpu.service"))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // given is the value of a variable that run.sh sets.
-func given(t *testing.T, variable string) string {
+func requiredEnv(t *testing.T, variable string) string {
 	t.Helper()
 	value := os.Getenv(variable)
 	if value == "" {
@@ -24,15 +24,15 @@ func given(t *testing.T, variable string) string {
 }
 
 // first is the directory of the first build.
-func first(t *testing.T) string { return given(t, "RELEASE_FIRST") }
+func first(t *testing.T) string { return requiredEnv(t, "RELEASE_FIRST") }
 
 // one is the only file of the release that the pattern matches.
 func one(t *testing.T, pattern string) string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(first(t), pattern))
+	got, err := filepath.Glob(filepath.Join(first(t), pattern))
 	require.NoError(t, err)
-	require.Len(t, found, 1, pattern)
-	return found[0]
+	require.Len(t, got, 1, pattern)
+	return got[0]
 }
 
 // output is what a program prints.

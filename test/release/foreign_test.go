@@ -29,7 +29,7 @@ type outside struct {
 
 func newOutside(t *testing.T) outside {
 	t.Helper()
-	tree := given(t, "RELEASE_MODULE")
+	tree := requiredEnv(t, "RELEASE_MODULE")
 	proxy := filepath.Join(t.TempDir(), "cache", "download", modulePath, "@v")
 	require.NoError(t, os.MkdirAll(proxy, 0o755))
 	packed := filepath.Join(proxy, "packed")

@@ -55,7 +55,7 @@ func follow(t *testing.T, r root, page string) string {
 func TestQuickStartLaptop(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
-	r.put(t, given(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
+	r.put(t, requiredEnv(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
 	r.put(t, filepath.Join("..", "nvmlsim", "scenarios", "demo.scenario"), "/usr/share/demo.scenario")
 	assert.Contains(t, follow(t, r, "laptop.md"), "NVIDIA H100")
 }
@@ -64,7 +64,7 @@ func TestQuickStartLaptop(t *testing.T) {
 func TestQuickStartGateway(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
-	r.put(t, given(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
+	r.put(t, requiredEnv(t, "RELEASE_LIBRARY"), "/usr/lib/libnvidia-ml.so.1")
 	r.put(t, filepath.Join("..", "nvmlsim", "scenarios", "demo.scenario"), "/usr/share/demo.scenario")
 	require.NoError(t, os.WriteFile(r.path("/etc/hosts"), []byte("127.0.0.1 localhost gateway.example backend.example\n"), 0o600))
 	printed := follow(t, r, "gateway.md")

@@ -22,7 +22,7 @@ type root string
 // fresh unpacks a Debian.
 func fresh(t *testing.T) root {
 	t.Helper()
-	tar := given(t, "RELEASE_ROOT")
+	tar := requiredEnv(t, "RELEASE_ROOT")
 	directory := t.TempDir()
 	require.NoError(t, os.Chmod(directory, 0o755)) // users other than root go through it
 	output(t, "tar", "-C", directory, "--numeric-owner", "--exclude=./dev/*", "-xf", tar)
@@ -60,7 +60,7 @@ func (r root) put(t *testing.T, file, inside string) {
 // files are the type, mode, owner and path of everything in the Debian, but for what dpkg, ldconfig and useradd keep for themselves.
 func (r root) files(t *testing.T) []string {
 	t.Helper()
-	var kept []string
+	var lines []string
 	for line := range strings.Lines(r.run(t, `find / -xdev -path /proc -prune -o -printf '%y %m %u:%g %p\n' | LC_ALL=C sort`)) {
 		_, name, _ := strings.Cut(line, "/")
 		name = "/" + name
@@ -69,10 +69,10 @@ func (r root) files(t *testing.T) []string {
 			own = own || strings.HasPrefix(name, prefix)
 		}
 		if !own {
-			kept = append(kept, strings.TrimSpace(line))
+			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return kept
+	return lines
 }
 
 // accounts are the users and groups.

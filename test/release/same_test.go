@@ -19,7 +19,7 @@ import (
 // Two builds, in directories of different names and under different umasks, give the same bytes.
 func TestTwoBuildsAreTheSame(t *testing.T) {
 	t.Parallel()
-	second := given(t, "RELEASE_SECOND")
+	second := requiredEnv(t, "RELEASE_SECOND")
 	sums, err := os.ReadFile(filepath.Join(first(t), "SHA256SUMS"))
 	require.NoError(t, err)
 	again, err := os.ReadFile(filepath.Join(second, "SHA256SUMS"))
@@ -36,8 +36,8 @@ func TestTwoBuildsAreTheSame(t *testing.T) {
 // Both programs print their version and commit, and carry no path of the machine that built them.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	commit := given(t, "COMMIT")
-	version := given(t, "VERSION")
+	commit := requiredEnv(t, "COMMIT")
+	version := requiredEnv(t, "VERSION")
 	for _, program := range []string{"otelcol-gpu", "otelgpu"} {
 		file := one(t, "bin/*/"+program)
 		assert.Equal(t, program+" version "+version+"+"+commit+"\n", output(t, file, "--version"))

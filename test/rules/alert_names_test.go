@@ -29,10 +29,10 @@ func TestAlertsNameWhatIsSent(t *testing.T) {
 			_, isLabel := labels[name]
 			assert.True(t, on[name] || isLabel, "%s: %s is neither a metric that is on by default nor a label", a.Alert, name)
 		}
-		for _, found := range matched.FindAllStringSubmatch(a.Expr, -1) {
-			for value := range strings.SplitSeq(found[2], "|") {
+		for _, ok := range matched.FindAllStringSubmatch(a.Expr, -1) {
+			for value := range strings.SplitSeq(ok[2], "|") {
 				if regexp.MustCompile(`^[a-z_]+$`).MatchString(value) {
-					assert.True(t, labels[found[1]].CanBe(value), "%s: %s cannot be %s", a.Alert, found[1], value)
+					assert.True(t, labels[ok[1]].CanBe(value), "%s: %s cannot be %s", a.Alert, ok[1], value)
 				}
 			}
 		}

@@ -35,9 +35,9 @@ var migrationPages = map[string]int{"dcgm-exporter.md": 80, "nvidia-gpu-exporter
 func migrationQueries(t *testing.T) (queries []string) {
 	t.Helper()
 	for _, page := range slices.Sorted(maps.Keys(migrationPages)) {
-		found := pageQueries(t, page)
-		assert.GreaterOrEqual(t, len(found), migrationPages[page], page)
-		queries = append(queries, found...)
+		got := pageQueries(t, page)
+		assert.GreaterOrEqual(t, len(got), migrationPages[page], page)
+		queries = append(queries, got...)
 	}
 	return queries
 }
@@ -61,10 +61,10 @@ func pageQueries(t *testing.T, page string) (queries []string) {
 		case cells[1] == "query":
 			inTable = true
 		case inTable:
-			found := code.FindStringSubmatch(cells[1])
-			assert.Equal(t, found == nil, cells[1] == "none", line)
-			if found != nil {
-				queries = append(queries, found[1])
+			match := code.FindStringSubmatch(cells[1])
+			assert.Equal(t, match == nil, cells[1] == "none", line)
+			if match != nil {
+				queries = append(queries, match[1])
 			}
 		}
 	}
@@ -92,8 +92,8 @@ func TestMigrationQueriesNameWhatIsDeclared(t *testing.T) {
 			assert.True(t, metrics[name] || isLabel, "%s: %s is neither a metric nor a label", query, name)
 		}
 		assert.Positive(t, named, "%s names no metric", query)
-		for _, found := range selected.FindAllStringSubmatch(query, -1) {
-			label, value := found[1], found[2]
+		for _, ok := range selected.FindAllStringSubmatch(query, -1) {
+			label, value := ok[1], ok[2]
 			if value != "0" { // the number of a link
 				assert.True(t, labels[label].CanBe(value), "%s: %s cannot be %s", query, label, value)
 			}

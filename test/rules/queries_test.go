@@ -149,8 +149,8 @@ func documented(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "queries.md"))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n### "+heading+"\n")
-	require.True(t, found, heading)
+	_, section, ok := strings.Cut(string(text), "\n### "+heading+"\n")
+	require.True(t, ok, heading)
 	_, query, _ := strings.Cut(section, "```promql\n")
 	query, _, _ = strings.Cut(query, "```")
 	return query

@@ -96,7 +96,7 @@ func FuzzBadPages(f *testing.F) {
 	f.Add("0x : : \n")
 	f.Fuzz(func(t *testing.T, text string) {
 		n, ok := countBadPages(text)
-		if count, known := n.Get(); known {
+		if count, exists := n.Get(); exists {
 			assert.True(t, ok)
 			assert.LessOrEqual(t, count, int64(len(text)))
 			assert.GreaterOrEqual(t, count, int64(0))

@@ -80,9 +80,9 @@ func residencyTable(seconds float64, checks, ppt uint64) *gpumetrics.Table {
 func TestThrottleTimes(t *testing.T) {
 	var times throttleTimes
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	read := func(table *gpumetrics.Table, at time.Time) gpu.Device {
+	read := func(table *gpumetrics.Table, now time.Time) gpu.Device {
 		var d gpu.Device
-		times.read(&d, table, at)
+		times.read(&d, table, now)
 		return d
 	}
 	assert.Empty(t, read(residencyTable(100, 50_000, 10_000), start).Throttle, "one table says nothing")

@@ -41,9 +41,9 @@ func TestVideoActivity(t *testing.T) {
 			}, dir: "card"}
 			var d gpu.Device
 			readUtilization(r, gpu.GroupMediaUtilization, &tt.table, gpu.Some(tt.device), &d)
-			got, known := d.Utilization[gpu.TaskMedia].Get()
-			want, wanted := tt.want.Get()
-			assert.Equal(t, wanted, known)
+			got, ok := d.Utilization[gpu.TaskMedia].Get()
+			want, expected := tt.want.Get()
+			assert.Equal(t, expected, ok)
 			assert.InDelta(t, want, got, 1e-9)
 			assert.Empty(t, d.XCCUtilization, "not wanted")
 		})

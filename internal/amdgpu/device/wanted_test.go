@@ -31,7 +31,7 @@ func TestWanted(t *testing.T) {
 		"gpu_metrics": {amdgpusim.MI300XCPX, tableGroups | kindGroups, func(d *gpu.Device) bool { return len(d.XCCUtilization) > 0 }},
 	} {
 		t.Run(file, func(t *testing.T) {
-			for want, wanted := range map[gpu.Group]bool{gpu.GroupAll: true, tt.groups: true, gpu.GroupAll &^ tt.groups: false, 0: false} {
+			for want, expected := range map[gpu.Group]bool{gpu.GroupAll: true, tt.groups: true, gpu.GroupAll &^ tt.groups: false, 0: false} {
 				_, g, in := first(t, tt.machine())
 				g.cfg.Want = want
 				var files []string
@@ -40,8 +40,8 @@ func TestWanted(t *testing.T) {
 					return sysfs.Read(path)
 				}
 				d := g.Read(in).Device
-				assert.Equal(t, wanted, tt.has(&d), "%x", want)
-				assert.Equal(t, wanted, slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, "/"+file) }), "%x", want)
+				assert.Equal(t, expected, tt.has(&d), "%x", want)
+				assert.Equal(t, expected, slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, "/"+file) }), "%x", want)
 			}
 		})
 	}
@@ -65,8 +65,8 @@ func TestOneGroupOfTheTable(t *testing.T) {
 		_, g, in := first(t, m)
 		g.cfg.Want = want
 		d := g.Read(in).Device
-		for group, of := range has {
-			assert.Equal(t, group == want, of(&d), "%x of %x", group, want)
+		for group, check := range has {
+			assert.Equal(t, group == want, check(&d), "%x of %x", group, want)
 		}
 	}
 }

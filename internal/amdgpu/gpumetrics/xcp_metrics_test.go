@@ -29,8 +29,8 @@ func TestPartitionTables(t *testing.T) {
 	}
 	binary.LittleEndian.PutUint16(fixed, uint16(len(fixed)))
 	fixed[2], fixed[3] = 1, 0
-	at := d.partition.fields[fieldGFXActivity].offset
-	binary.LittleEndian.PutUint32(fixed[at:], 62)
+	start := d.partition.fields[fieldGFXActivity].offset
+	binary.LittleEndian.PutUint32(fixed[start:], 62)
 	s, err = d.DecodePartition(fixed)
 	require.NoError(t, err)
 	assert.Equal(t, PartitionActivity{GFX: gpu.Some(0.62)}, s)

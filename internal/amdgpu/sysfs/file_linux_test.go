@@ -29,12 +29,12 @@ func TestReadInPages(t *testing.T) {
 				return
 			}
 			defer f.Close()
-			for left := want[:length]; len(left) > 0; {
-				n := min(len(left), 4096)
-				if _, err := f.Write(left[:n]); err != nil {
+			for rest := want[:length]; len(rest) > 0; {
+				n := min(len(rest), 4096)
+				if _, err := f.Write(rest[:n]); err != nil {
 					return // the reader wants no more
 				}
-				left = left[n:]
+				rest = rest[n:]
 				for { // until it was taken
 					waiting, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ)
 					if err != nil || waiting == 0 {

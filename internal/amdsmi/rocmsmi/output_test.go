@@ -27,7 +27,7 @@ func TestParseOutput(t *testing.T) {
 	assert.Equal(t, map[string]string{"a": "1", "b": "x: y"}, out.cards[1].values)
 	assert.Equal(t, map[string]string{"Driver version": "6.3.6"}, out.system)
 
-	for in, want := range map[string]string{
+	for input, want := range map[string]string{
 		"":                             "output is not JSON: it is empty",
 		" \n":                          "output is not JSON: it is empty",
 		"{":                            "output is not JSON",
@@ -38,8 +38,8 @@ func TestParseOutput(t *testing.T) {
 		`{"card0": {"a": "1"}, 7: {}}`: "output ends in the middle",
 		`{"card0": {"a": "1"}]`:        "output ends in the middle",
 	} {
-		_, err = parseOutput([]byte(in))
-		require.ErrorContains(t, err, want, in)
+		_, err = parseOutput([]byte(input))
+		require.ErrorContains(t, err, want, input)
 	}
 	var many strings.Builder
 	many.WriteString("{")

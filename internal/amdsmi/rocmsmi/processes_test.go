@@ -16,7 +16,7 @@ import (
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	const cards = `{"card1": {"Unique ID": "0xb", "PCI Bus": "0000:04:00.0"}, "card0": {"Unique ID": "N/A", "PCI Bus": "0000:03:00.0"}, "system": {`
-	const on = "=== GPUs Indexed by PID ===\n"
+	const heading = "=== GPUs Indexed by PID ===\n"
 	for _, tt := range []struct {
 		name   string
 		system string
@@ -25,31 +25,31 @@ func TestProcesses(t *testing.T) {
 		left   string
 	}{
 		{
-			name: "one card, by number", system: `"PID12": "python3, 1, 1073741824, 0, 76"`, text: on + "PID 12 is using 1 DRM device(s):\n1 \n",
+			name: "one card, by number", system: `"PID12": "python3, 1, 1073741824, 0, 76"`, text: heading + "PID 12 is using 1 DRM device(s):\n1 \n",
 			want: []gpu.Process{{PID: 12, DeviceID: "000000000000000b", Memory: gpu.Some[int64](1 << 30), Executable: "python3"}},
 		},
 		{
-			name: "a card without a unique id", system: `"PID12": "python3, 1, 4096, 0, 76"`, text: on + "PID 12 is using 1 DRM device(s):\n0 \n",
+			name: "a card without a unique id", system: `"PID12": "python3, 1, 4096, 0, 76"`, text: heading + "PID 12 is using 1 DRM device(s):\n0 \n",
 			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Memory: gpu.Some[int64](4096), Executable: "python3"}},
 		},
 		{
 			name: "copy engines", system: `"PID12": "python3, 1, 4096, 2500000, 76", "PID13": "x, 1, 4096, 4294967295, 76"`,
-			text: on + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1 \n",
+			text: heading + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1 \n",
 			want: []gpu.Process{
 				{PID: 12, DeviceID: "000000000000000b", Memory: gpu.Some[int64](4096), SDMATime: gpu.Total(2.5), Executable: "python3"},
 				{PID: 13, DeviceID: "000000000000000b", Memory: gpu.Some[int64](4096), Executable: "x"},
 			},
 		},
 		{
-			name: "two cards", system: `"PID12": "python3, 2, 8192, 9, 76"`, text: on + "PID 12 is using 2 DRM device(s):\n0 1 \n",
+			name: "two cards", system: `"PID12": "python3, 2, 8192, 9, 76"`, text: heading + "PID 12 is using 2 DRM device(s):\n0 1 \n",
 			want: []gpu.Process{{PID: 12, Location: gpu.Location{PCIAddress: "0000:03:00.0"}, Executable: "python3"}, {PID: 12, DeviceID: "000000000000000b", Executable: "python3"}},
 		},
 		{
-			name: "none", system: `"PID12": "mlir-cpu-runner, 0, 0, 0, 0"`, text: on + "PID 12 is using 0 DRM device(s)\n",
+			name: "none", system: `"PID12": "mlir-cpu-runner, 0, 0, 0, 0"`, text: heading + "PID 12 is using 0 DRM device(s)\n",
 		},
 		{
 			name: "unknown in every way", system: `"PID12": "UNKNOWN, 1, UNKNOWN, UNKNOWN, UNKNOWN", "PID13": "x, 1, 4294967295, 0, 4294967295", "PID14": "y, 1, 0, 0, 0"`,
-			text: on + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1\nPID 14 is using 1 DRM device(s):\n1\n",
+			text: heading + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1\nPID 14 is using 1 DRM device(s):\n1\n",
 			want: []gpu.Process{
 				{PID: 12, DeviceID: "000000000000000b"},
 				{PID: 13, DeviceID: "000000000000000b", Executable: "x"},
@@ -58,7 +58,7 @@ func TestProcesses(t *testing.T) {
 		},
 		{
 			name: "a blank in the name, and a colon that cuts the line", system: `"PID12": "a, b, 1, 4096, 0, 1", "PID13": "C"`,
-			text: on + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1 \n",
+			text: heading + "PID 12 is using 1 DRM device(s):\n1 \nPID 13 is using 1 DRM device(s):\n1 \n",
 			want: []gpu.Process{
 				{PID: 12, DeviceID: "000000000000000b", Executable: "a b", Memory: gpu.Some[int64](4096)},
 				{PID: 13, DeviceID: "000000000000000b", Executable: "C"},
@@ -70,11 +70,11 @@ func TestProcesses(t *testing.T) {
 		},
 		{
 			name: "the text has the names as they are", system: `"PID12": "isaac-sim, 1, 4096, 0, 76"`,
-			text: on + "PID 12 is using 1 DRM device(s):\n1 \n=====\nKFD process information:\nPID\tPROCESS NAME\tGPU(s)\tVRAM USED\tSDMA USED\tCU OCCUPANCY\t\n" +
+			text: heading + "PID 12 is using 1 DRM device(s):\n1 \n=====\nKFD process information:\nPID\tPROCESS NAME\tGPU(s)\tVRAM USED\tSDMA USED\tCU OCCUPANCY\t\n" +
 				"12 \tIsaac-Sim\t1\t4096\t0\t76\t\n",
 			want: []gpu.Process{{PID: 12, DeviceID: "000000000000000b", Memory: gpu.Some[int64](4096), Executable: "Isaac-Sim"}},
 		},
-		{name: "ROCm 3", system: `"PIDs for KFD processes": "", "PIDx": "a, 1, 2, 3, 4", "PID-4": "a, 1, 2, 3, 4"`, text: on},
+		{name: "ROCm 3", system: `"PIDs for KFD processes": "", "PIDx": "a, 1, 2, 3, 4", "PID-4": "a, 1, 2, 3, 4"`, text: heading},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -119,24 +119,24 @@ func TestEnergyCounter(t *testing.T) {
 func TestEnergyCountersOfSeveralGPUs(t *testing.T) {
 	t.Parallel()
 	m := make(EnergyCounters)
-	at := smitest.Start
-	of := func(id, place string, joules float64) float64 {
-		at = at.Add(time.Second)
+	readTime := smitest.Start
+	energyOf := func(id, place string, joules float64) float64 {
+		readTime = readTime.Add(time.Second)
 		d := []gpu.Device{{ID: id, Info: gpu.Info{PCIAddress: place, ComputeCapability: "gfx90a"}, Energy: gpu.Total(joules)}, {ID: id + "/0"}}
-		m.Unwrap(d, at)
+		m.Unwrap(d, readTime)
 		assert.False(t, d[1].Energy.Known())
 		total, _ := d[0].Energy.Get()
 		return total
 	}
-	assert.InDelta(t, 65500, of("c", "0000:03:00.0", 65500), 1e-6)
-	assert.InDelta(t, 10, of("d", "0000:04:00.0", 10), 1e-6)
-	assert.InDelta(t, 65536.9+20, of("", "0000:03:00.0", 20), 0.01, "the same")
-	assert.InDelta(t, 65536.9+30, of("c", "0000:03:00.0", 30), 0.01, "the same")
-	assert.InDelta(t, 40, of("e", "0000:03:00.0", 40), 1e-6, "another GPU at that address")
-	assert.InDelta(t, 65500, of("f", "", 65500), 1e-6)
-	assert.InDelta(t, 65536.9+3, of("f", "", 3), 0.01, "without an address")
+	assert.InDelta(t, 65500, energyOf("c", "0000:03:00.0", 65500), 1e-6)
+	assert.InDelta(t, 10, energyOf("d", "0000:04:00.0", 10), 1e-6)
+	assert.InDelta(t, 65536.9+20, energyOf("", "0000:03:00.0", 20), 0.01, "the same")
+	assert.InDelta(t, 65536.9+30, energyOf("c", "0000:03:00.0", 30), 0.01, "the same")
+	assert.InDelta(t, 40, energyOf("e", "0000:03:00.0", 40), 1e-6, "another GPU at that address")
+	assert.InDelta(t, 65500, energyOf("f", "", 65500), 1e-6)
+	assert.InDelta(t, 65536.9+3, energyOf("f", "", 3), 0.01, "without an address")
 	for i := range 2 * MaxDevices {
-		of(strconv.Itoa(i), "", 1)
+		energyOf(strconv.Itoa(i), "", 1)
 	}
 	assert.LessOrEqual(t, len(m), MaxDevices+1)
 }

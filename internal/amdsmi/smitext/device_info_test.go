@@ -18,11 +18,11 @@ func TestDeviceInfo(t *testing.T) {
 	assert.Empty(t, DriverVersion("N/A"))
 	assert.Equal(t, "gfx90a", GFXTarget("gfx9010"))
 	assert.Equal(t, "gfx90a", GFXTarget("gfx90a"))
-	for in, want := range map[string]string{
+	for input, want := range map[string]string{
 		"gfx9008": "gfx908", "gfx11000": "gfx1100", "gfx11003": "gfx1103", "gfx12001": "gfx1201", "gfx1100": "gfx1100",
 		"gfx1030": "gfx1030", "gfx1201": "gfx1201", "gfx942": "gfx942", "gfx908": "gfx908", "gfx900": "gfx900", "GFX90C": "gfx90c",
 	} {
-		assert.Equal(t, want, GFXTarget(in), in)
+		assert.Equal(t, want, GFXTarget(input), input)
 	}
 	for _, s := range []string{"N/A", "942", "gfx", "gfxzzz", "gfx123456"} {
 		assert.Empty(t, GFXTarget(s), s)

@@ -11,19 +11,19 @@ import (
 
 func TestLeadingNumber(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]struct {
+	for input, want := range map[string]struct {
 		value float64
 		rest  string
 	}{
 		"1500Mhz": {1500, "Mhz"}, "16.0GT/s": {16, "GT/s"}, "-5 C": {-5, "C"}, "2.5e3 J": {2500, "J"}, "1e-3": {0.001, ""}, "3 EB": {3, "EB"}, "12E": {12, "E"},
 	} {
-		v, rest, ok := leadingNumber(in)
-		assert.True(t, ok, in)
-		assert.InDelta(t, want.value, v, 1e-12, in)
-		assert.Equal(t, want.rest, rest, in)
+		v, rest, ok := leadingNumber(input)
+		assert.True(t, ok, input)
+		assert.InDelta(t, want.value, v, 1e-12, input)
+		assert.Equal(t, want.rest, rest, input)
 	}
-	for _, in := range []string{"", "-", "+", ".", "x1", "1.2.3", "--1"} {
-		_, _, ok := leadingNumber(in)
-		assert.False(t, ok, in)
+	for _, input := range []string{"", "-", "+", ".", "x1", "1.2.3", "--1"} {
+		_, _, ok := leadingNumber(input)
+		assert.False(t, ok, input)
 	}
 }

@@ -25,7 +25,7 @@ func load(t *testing.T, document string) (*Config, error) {
 
 // No socket is queried unless the configuration names it.
 func TestConfig(t *testing.T) {
-	for in, want := range map[string]Config{
+	for input, want := range map[string]Config{
 		"docker:\npodman:\ncontainerd:": {
 			Docker: &DockerConfig{Path: "/var/lib/docker"}, Podman: &PodmanConfig{Paths: []string{"/var/lib/containers/storage"}},
 			Containerd: &ContainerdConfig{Path: "/run/containerd"},
@@ -37,8 +37,8 @@ func TestConfig(t *testing.T) {
 		"podman: {paths: [], endpoint: 'unix:///p.sock'}":    {Podman: &PodmanConfig{Paths: []string{}, Endpoint: "unix:///p.sock"}},
 		"containerd: {path: /s, endpoint: 'unix:///c.sock'}": {Containerd: &ContainerdConfig{Path: "/s", Endpoint: "unix:///c.sock"}},
 	} {
-		t.Run(in, func(t *testing.T) {
-			got, err := load(t, in)
+		t.Run(input, func(t *testing.T) {
+			got, err := load(t, input)
 			require.NoError(t, err)
 			assert.Equal(t, &want, got)
 		})
@@ -46,7 +46,7 @@ func TestConfig(t *testing.T) {
 }
 
 func TestConfigRefused(t *testing.T) {
-	for in, want := range map[string]string{
+	for input, want := range map[string]string{
 		"{}":                               "must contain docker, podman or containerd",
 		"labels: [a]":                      "must contain docker, podman or containerd",
 		"docker:\nlabels: ['']":            "labels: the key of a label must not be empty",
@@ -63,8 +63,8 @@ func TestConfigRefused(t *testing.T) {
 		"crio:":                            "invalid keys: crio",
 		"docker: {socket: unix:///d.sock}": "invalid keys: socket",
 	} {
-		t.Run(in, func(t *testing.T) {
-			_, err := load(t, in)
+		t.Run(input, func(t *testing.T) {
+			_, err := load(t, input)
 			require.ErrorContains(t, err, want)
 		})
 	}

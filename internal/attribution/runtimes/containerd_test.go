@@ -30,21 +30,21 @@ func TestContainerdBundle(t *testing.T) {
 	write(t, bundle, bundleFile(state, "ml", id))
 	write(t, `{"annotations":{}}`, bundleFile(state, "default", other))
 	config := &Config{Containerd: &ContainerdConfig{Path: state}}
-	found, err := find(t, config, id)
+	got, err := find(t, config, id)
 	require.NoError(t, err)
-	assert.Equal(t, &Description{Runtime: "containerd", Name: "speech"}, found)
-	found, err = find(t, config, other)
+	assert.Equal(t, &Description{Runtime: "containerd", Name: "speech"}, got)
+	got, err = find(t, config, other)
 	require.NoError(t, err)
-	assert.Nil(t, found, "containerd itself has no names")
+	assert.Nil(t, got, "containerd itself has no names")
 }
 
 // Docker's containers are Docker's, also if Docker is not queried.
 func TestContainerdOfDocker(t *testing.T) {
 	state := t.TempDir()
 	write(t, bundle, bundleFile(state, "moby", id))
-	found, err := find(t, &Config{Containerd: &ContainerdConfig{Path: state, Endpoint: "unix:///nonexistent"}}, id)
+	got, err := find(t, &Config{Containerd: &ContainerdConfig{Path: state, Endpoint: "unix:///nonexistent"}}, id)
 	require.NoError(t, err)
-	assert.Nil(t, found)
+	assert.Nil(t, got)
 }
 
 func TestContainerdGarbage(t *testing.T) {
@@ -54,8 +54,8 @@ func TestContainerdGarbage(t *testing.T) {
 	require.ErrorContains(t, err, "it is not the JSON of an OCI specification")
 }
 
-func bytesField(to []byte, number protowire.Number, value string) []byte {
-	return protowire.AppendString(protowire.AppendTag(to, number, protowire.BytesType), value)
+func bytesField(message []byte, number protowire.Number, value string) []byte {
+	return protowire.AppendString(protowire.AppendTag(message, number, protowire.BytesType), value)
 }
 
 // getResponse is containerd's answer: a container with an ID, labels, an image, a runtime and fields that are not used.
@@ -105,23 +105,23 @@ func TestContainerdSocket(t *testing.T) {
 	state := t.TempDir()
 	write(t, `{}`, bundleFile(state, "ml", id))
 	write(t, bundle, bundleFile(state, "ml", other))
-	endpoint := containerdServer(t, func(namespace, asked string) ([]byte, error) {
+	endpoint := containerdServer(t, func(namespace, container string) ([]byte, error) {
 		assert.Equal(t, "ml", namespace)
-		if asked != id {
+		if container != id {
 			return nil, status.Error(codes.NotFound, "container not found")
 		}
 		return getResponse(id, "docker.io/library/speech:3", "nerdctl/name", "speech", "team", "audio", "other", "x"), nil
 	})
 	config := &Config{Containerd: &ContainerdConfig{Path: state, Endpoint: endpoint}, Labels: []string{"team"}}
-	found, err := find(t, config, id)
+	got, err := find(t, config, id)
 	require.NoError(t, err)
 	assert.Equal(t, &Description{
 		Runtime: "containerd", Name: "speech", ImageName: "docker.io/library/speech", ImageTags: []string{"3"},
 		Labels: map[string]string{"container.label.team": "audio"},
-	}, found)
-	found, err = find(t, config, other)
+	}, got)
+	got, err = find(t, config, other)
 	require.NoError(t, err)
-	assert.Equal(t, &Description{Runtime: "containerd", Name: "speech"}, found, "what the bundle says")
+	assert.Equal(t, &Description{Runtime: "containerd", Name: "speech"}, got, "what the bundle says")
 }
 
 func TestContainerdSocketFails(t *testing.T) {
@@ -134,8 +134,8 @@ func TestContainerdSocketFails(t *testing.T) {
 		"too large": {containerdServer(t, func(string, string) ([]byte, error) { return make([]byte, maxContainer+1), nil }), "larger than max"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := find(t, &Config{Containerd: &ContainerdConfig{Path: state, Endpoint: tt.endpoint}}, id)
-			assert.Nil(t, found)
+			got, err := find(t, &Config{Containerd: &ContainerdConfig{Path: state, Endpoint: tt.endpoint}}, id)
+			assert.Nil(t, got)
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -144,9 +144,9 @@ func TestContainerdSocketFails(t *testing.T) {
 func FuzzParseBundle(f *testing.F) {
 	f.Add([]byte(bundle))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if found, err := parseBundle(data); found != nil {
+		if got, err := parseBundle(data); got != nil {
 			require.NoError(t, err)
-			assert.NotEmpty(t, found.Name)
+			assert.NotEmpty(t, got.Name)
 		}
 	})
 }
@@ -154,10 +154,10 @@ func FuzzParseBundle(f *testing.F) {
 func FuzzParseGetResponse(f *testing.F) {
 	f.Add(getResponse(id, "a/b:1", "nerdctl/name", "n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		found, err := parseGetResponse(data)
-		assert.Equal(t, found == nil, err != nil)
-		if found != nil {
-			assert.Equal(t, found.Labels[nameLabel], found.Name)
+		got, err := parseGetResponse(data)
+		assert.Equal(t, got == nil, err != nil)
+		if got != nil {
+			assert.Equal(t, got.Labels[nameLabel], got.Name)
 		}
 	})
 }

@@ -39,13 +39,13 @@ func TestDockerStateFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dockerState(id, "web", "registry.example:5000/team/web:1.2"), dir, "containers", id, "config.v2.json")
 	config := &Config{Docker: &DockerConfig{Path: dir}, Labels: []string{"team", "absent"}}
-	found, err := find(t, config, id)
+	got, err := find(t, config, id)
 	require.NoError(t, err)
-	assert.Equal(t, fromDocker, found)
+	assert.Equal(t, fromDocker, got)
 
-	found, err = find(t, config, other)
+	got, err = find(t, config, other)
 	require.NoError(t, err)
-	assert.Nil(t, found)
+	assert.Nil(t, got)
 }
 
 // The socket is queried if the state file does not have the container, and only for the container.
@@ -61,12 +61,12 @@ func TestDockerSocket(t *testing.T) {
 	for name, dir := range map[string]string{"no state files": "", "not in the state files": t.TempDir()} {
 		t.Run(name, func(t *testing.T) {
 			config := &Config{Docker: &DockerConfig{Path: dir, Endpoint: endpoint}, Labels: []string{"team"}}
-			found, err := find(t, config, id)
+			got, err := find(t, config, id)
 			require.NoError(t, err)
-			assert.Equal(t, fromDocker, found)
-			found, err = find(t, config, other)
+			assert.Equal(t, fromDocker, got)
+			got, err = find(t, config, other)
 			require.NoError(t, err)
-			assert.Nil(t, found)
+			assert.Nil(t, got)
 		})
 	}
 }
@@ -85,8 +85,8 @@ func TestStateFileIsNotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			tt.make(t, filepath.Join(dir, "containers", id, "config.v2.json"))
-			found, err := find(t, &Config{Docker: &DockerConfig{Path: dir}}, id)
-			assert.Nil(t, found)
+			got, err := find(t, &Config{Docker: &DockerConfig{Path: dir}}, id)
+			assert.Nil(t, got)
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
@@ -96,10 +96,10 @@ func FuzzParseContainer(f *testing.F) {
 	f.Add([]byte(dockerState(id, "web", "web:1")))
 	f.Add([]byte(`{"id":"` + id + `","Config":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		found, err := parseContainer(data, id)
-		assert.Equal(t, found == nil, err != nil)
-		if found != nil {
-			assert.NotContains(t, found.ImageName, "@")
+		got, err := parseContainer(data, id)
+		assert.Equal(t, got == nil, err != nil)
+		if got != nil {
+			assert.NotContains(t, got.ImageName, "@")
 		}
 	})
 }

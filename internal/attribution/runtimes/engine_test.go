@@ -45,8 +45,8 @@ func TestSocketFails(t *testing.T) {
 		"endless":           {status(http.StatusOK, strings.Repeat(" ", maxContainer+1)), "more than 4194304 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := find(t, &Config{Docker: &DockerConfig{Endpoint: tt.endpoint}}, id)
-			assert.Nil(t, found)
+			got, err := find(t, &Config{Docker: &DockerConfig{Endpoint: tt.endpoint}}, id)
+			assert.Nil(t, got)
 			require.ErrorContains(t, err, tt.want)
 			assert.NotContains(t, err.Error(), "TOKEN")
 			assert.NotContains(t, err.Error(), id, "the error is one for all containers")
@@ -56,12 +56,12 @@ func TestSocketFails(t *testing.T) {
 
 // A socket that does not answer is waited for no longer than the caller waits.
 func TestSocketHangs(t *testing.T) {
-	asked := make(chan struct{})
+	requests := make(chan struct{})
 	end := make(chan struct{})
-	endpoint := serve(t, func(http.ResponseWriter, *http.Request) { close(asked); <-end })
+	endpoint := serve(t, func(http.ResponseWriter, *http.Request) { close(requests); <-end })
 	t.Cleanup(func() { close(end) })
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { <-asked; cancel() }()
+	go func() { <-requests; cancel() }()
 	_, err := New(&Config{Docker: &DockerConfig{Endpoint: endpoint}}).Find(ctx, id)
 	require.ErrorIs(t, err, context.Canceled)
 }

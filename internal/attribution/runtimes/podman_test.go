@@ -43,12 +43,12 @@ func TestPodmanStorage(t *testing.T) {
 				write(t, "[]", home, "ada", "storage", "overlay-containers/containers.json")
 				write(t, storage(id, "train", "localhost/train:2"), home, user, "storage", file)
 				config := &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(home, "*", "storage")}}, Labels: []string{"team"}}
-				found, err := find(t, config, id)
+				got, err := find(t, config, id)
 				require.NoError(t, err)
-				assert.Equal(t, podmanOf("train"), found)
-				found, err = find(t, config, strings.Repeat("2c", 32))
+				assert.Equal(t, podmanOf("train"), got)
+				got, err = find(t, config, strings.Repeat("2c", 32))
 				require.NoError(t, err)
-				assert.Nil(t, found)
+				assert.Nil(t, got)
 			})
 		}
 	}
@@ -59,9 +59,9 @@ func TestPodmanSystemFirst(t *testing.T) {
 	dir := t.TempDir()
 	write(t, storage(id, "true", "localhost/train:2"), dir, "system", "overlay-containers/containers.json")
 	write(t, storage(id, "false", "localhost/train:2"), dir, "home", "overlay-containers/containers.json")
-	found, err := find(t, &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(dir, "system"), filepath.Join(dir, "home")}}}, id)
+	got, err := find(t, &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(dir, "system"), filepath.Join(dir, "home")}}}, id)
 	require.NoError(t, err)
-	assert.Equal(t, podmanOf("true"), found)
+	assert.Equal(t, podmanOf("true"), got)
 }
 
 // One storage with garbage does not hide the others, and is reported if no other has the container.
@@ -70,9 +70,9 @@ func TestPodmanGarbage(t *testing.T) {
 	write(t, "{", dir, "a", "overlay-containers/containers.json")
 	write(t, storage(id, "train", "localhost/train:2"), dir, "b", "overlay-containers/containers.json")
 	config := &Config{Podman: &PodmanConfig{Paths: []string{filepath.Join(dir, "*")}}}
-	found, err := find(t, config, id)
+	got, err := find(t, config, id)
 	require.NoError(t, err)
-	assert.Equal(t, podmanOf("train"), found)
+	assert.Equal(t, podmanOf("train"), got)
 	_, err = find(t, config, strings.Repeat("2c", 32))
 	require.ErrorContains(t, err, "it is not a JSON list of containers")
 }
@@ -81,37 +81,37 @@ func TestPodmanGarbage(t *testing.T) {
 func TestPodmanSocket(t *testing.T) {
 	dir := t.TempDir()
 	write(t, storage(id, "train", "localhost/train:2"), dir, "overlay-containers/containers.json")
-	asked, status := 0, http.StatusOK
+	requests, status := 0, http.StatusOK
 	endpoint := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		requests++
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(dockerState(id, "train", "localhost/train:2")))
 	})
 	config := &Config{Podman: &PodmanConfig{Paths: []string{dir}, Endpoint: endpoint}}
-	found, err := find(t, config, id)
+	got, err := find(t, config, id)
 	require.NoError(t, err)
-	assert.Equal(t, podmanOf("train"), found)
-	assert.Zero(t, asked)
+	assert.Equal(t, podmanOf("train"), got)
+	assert.Zero(t, requests)
 
 	config.Labels = []string{"team"}
-	found, err = find(t, config, id)
+	got, err = find(t, config, id)
 	require.NoError(t, err)
 	want := podmanOf("train")
 	want.Labels = map[string]string{"container.label.team": "vision"}
-	assert.Equal(t, want, found)
-	assert.Equal(t, 1, asked)
+	assert.Equal(t, want, got)
+	assert.Equal(t, 1, requests)
 
 	status = http.StatusNotFound
-	found, err = find(t, config, id)
+	got, err = find(t, config, id)
 	require.NoError(t, err)
-	assert.Equal(t, podmanOf("train"), found)
+	assert.Equal(t, podmanOf("train"), got)
 }
 
 func FuzzParseStorage(f *testing.F) {
 	f.Add([]byte(storage(id, "train", "localhost/train:2")))
 	f.Add([]byte(`[{"id":"` + id + `","names":null,"metadata":"null"}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if found, err := parseStorage(data, id); found != nil {
+		if got, err := parseStorage(data, id); got != nil {
 			require.NoError(t, err)
 			assert.Contains(t, string(data), id[:2])
 		}

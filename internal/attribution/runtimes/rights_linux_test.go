@@ -56,8 +56,8 @@ func TestWithoutRights(t *testing.T) {
 			require.NoError(t, os.Chmod(dir, 0))
 			t.Cleanup(func() { assert.NoError(t, os.Chmod(dir, 0o755)) })
 			asNobody(t, func() {
-				found, err := find(t, config, id)
-				assert.Nil(t, found)
+				got, err := find(t, config, id)
+				assert.Nil(t, got)
 				require.ErrorContains(t, err, "permission denied: read it as root, or name the socket as endpoint")
 				assert.Contains(t, err.Error(), dir)
 				assert.NotContains(t, err.Error(), id)
@@ -71,9 +71,9 @@ func TestWithoutRights(t *testing.T) {
 	require.NoError(t, os.Chmod(docker, 0))
 	t.Cleanup(func() { assert.NoError(t, os.Chmod(docker, 0o755)) })
 	asNobody(t, func() {
-		found, err := find(t, &Config{Docker: &DockerConfig{Path: docker, Endpoint: endpoint}}, id)
+		got, err := find(t, &Config{Docker: &DockerConfig{Path: docker, Endpoint: endpoint}}, id)
 		require.NoError(t, err, "the socket answers")
-		assert.Equal(t, "web", found.Name)
+		assert.Equal(t, "web", got.Name)
 	})
 }
 

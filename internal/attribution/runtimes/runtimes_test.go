@@ -37,11 +37,11 @@ func find(t *testing.T, config *Config, id string) (*Description, error) {
 // A machine without Docker is not a problem, although the configuration names it.
 func TestNoRuntime(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	found, err := find(t, &Config{
+	got, err := find(t, &Config{
 		Docker: &DockerConfig{Path: none}, Podman: &PodmanConfig{Paths: []string{none}}, Containerd: &ContainerdConfig{Path: none},
 	}, id)
 	require.NoError(t, err)
-	assert.Nil(t, found)
+	assert.Nil(t, got)
 }
 
 // An ID that could be another path is not looked up.
@@ -49,9 +49,9 @@ func TestForeignID(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dockerState("../x", "web", "web"), dir, "x", "config.v2.json")
 	for _, id := range []string{"", "../x", "x/y", ".", "A"} {
-		found, err := find(t, &Config{Docker: &DockerConfig{Path: dir}}, id)
+		got, err := find(t, &Config{Docker: &DockerConfig{Path: dir}}, id)
 		require.NoError(t, err)
-		assert.Nil(t, found, id)
+		assert.Nil(t, got, id)
 	}
 }
 

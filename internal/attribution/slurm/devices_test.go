@@ -16,7 +16,7 @@ import (
 const usual = "c 1:3 rwm\nc 136:* rwm\nc 195:255 rwm\nc 195:254 rwm\nb 8:0 r\n"
 
 func TestReadDevices(t *testing.T) {
-	found, err := ReadDevices(directory(t, map[string]string{
+	got, err := ReadDevices(directory(t, map[string]string{
 		"slurm/uid_1000/job_12/devices.list":        usual + "c 195:0 rwm\nc 195:1 rw\nc 195:0 rwm\n",
 		"slurm/uid_1000/job_12/step_0/devices.list": usual + "c 195:0 rwm\n",
 		"slurm/uid_1001/job_13/devices.list":        usual + "c 195:1 rwm\n",
@@ -28,22 +28,22 @@ func TestReadDevices(t *testing.T) {
 		"docker/devices.list":                       "c 195:7 rwm\n",
 	}))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"12"}, found.Jobs["nvidia0"])
-	assert.ElementsMatch(t, []string{"12", "13"}, found.Jobs["nvidia1"])
-	assert.Equal(t, []string{"15"}, found.Jobs["card1"])
-	assert.Equal(t, []string{"15"}, found.Jobs["renderD129"])
-	assert.Len(t, found.Jobs, 4)
+	assert.Equal(t, []string{"12"}, got.Jobs["nvidia0"])
+	assert.ElementsMatch(t, []string{"12", "13"}, got.Jobs["nvidia1"])
+	assert.Equal(t, []string{"15"}, got.Jobs["card1"])
+	assert.Equal(t, []string{"15"}, got.Jobs["renderD129"])
+	assert.Len(t, got.Jobs, 4)
 }
 
 // A job that may use all devices shows nothing of what it was given, and the devices of others may be its own as well.
 func TestUnlimitedDevices(t *testing.T) {
 	for _, line := range []string{"a *:* rwm", "c *:* rwm", "c 195:* rwm", "c 226:* rwm", "a *:*"} {
 		t.Run(line, func(t *testing.T) {
-			found, err := ReadDevices(directory(t, map[string]string{
+			got, err := ReadDevices(directory(t, map[string]string{
 				"slurm/uid_1/job_1/devices.list": usual + "c 195:0 rwm\n", "slurm/uid_1/job_2/devices.list": line + "\n",
 			}))
 			require.ErrorIs(t, err, ErrNoDevices)
-			assert.Nil(t, found.Jobs)
+			assert.Nil(t, got.Jobs)
 		})
 	}
 }
@@ -56,9 +56,9 @@ func TestReadDevicesFails(t *testing.T) {
 		"a folder there": {"slurm/uid_1/job_1/devices.list/x": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := ReadDevices(directory(t, files))
+			got, err := ReadDevices(directory(t, files))
 			require.Error(t, err)
-			assert.Nil(t, found.Jobs)
+			assert.Nil(t, got.Jobs)
 		})
 	}
 	_, err := ReadDevices(t.TempDir() + "/missing")
@@ -69,9 +69,9 @@ func TestReadDevicesFails(t *testing.T) {
 func TestJobEndsMeanwhile(t *testing.T) {
 	dir := directory(t, map[string]string{"slurm/uid_1/job_2/devices.list": "c 195:3 rwm\n"})
 	require.NoError(t, os.MkdirAll(dir+"/slurm/uid_1/job_1", 0o755))
-	found, err := ReadDevices(dir)
+	got, err := ReadDevices(dir)
 	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"nvidia3": {"2"}}, found.Jobs)
+	assert.Equal(t, map[string][]string{"nvidia3": {"2"}}, got.Jobs)
 }
 
 func FuzzDevices(f *testing.F) {

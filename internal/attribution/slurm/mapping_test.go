@@ -32,13 +32,13 @@ func TestReadMapping(t *testing.T) {
 		"job.12": "user=ada\naccount=physics\npartition=gpu\nnice=5\n", "job.13": "", "job.x": "user=x",
 		".lock": "", ".new.abc": "99\n", "README": "1\n", "00000": "1\n", "1.0": "1\n", "sub/0": "1\n",
 	})
-	found, err := ReadMapping(dir)
+	got, err := ReadMapping(dir)
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]string{
 		"0": {"12"}, "1": {"12", "13"}, "7": {"14", "15"}, "MIG-265a219d-a49f-578a-825d-222c72699c16": {"16"},
-	}, found.Jobs)
-	assert.Equal(t, map[string]Job{"12": {"12", "ada", "physics", "gpu"}, "13": {ID: "13"}}, found.Details)
-	assert.Empty(t, found.Unknown)
+	}, got.Jobs)
+	assert.Equal(t, map[string]Job{"12": {"12", "ada", "physics", "gpu"}, "13": {ID: "13"}}, got.Details)
+	assert.Empty(t, got.Unknown)
 }
 
 // A file that cannot be understood leaves its GPU unknown, and the others as they are.
@@ -53,16 +53,16 @@ func TestReadMappingOfBadFiles(t *testing.T) {
 		"a negative one": "-1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := ReadMapping(directory(t, map[string]string{"0": content, "1": "7\n"}))
+			got, err := ReadMapping(directory(t, map[string]string{"0": content, "1": "7\n"}))
 			require.ErrorContains(t, err, "GPU 0")
-			assert.Equal(t, []string{"0"}, found.Unknown)
-			assert.Equal(t, map[string][]string{"1": {"7"}}, found.Jobs)
+			assert.Equal(t, []string{"0"}, got.Unknown)
+			assert.Equal(t, map[string][]string{"1": {"7"}}, got.Jobs)
 		})
 	}
 	t.Run("a folder", func(t *testing.T) {
-		found, err := ReadMapping(directory(t, map[string]string{"0/x": "", "1": "7\n"}))
+		got, err := ReadMapping(directory(t, map[string]string{"0/x": "", "1": "7\n"}))
 		require.ErrorContains(t, err, "not a regular file")
-		assert.Equal(t, []string{"0"}, found.Unknown)
+		assert.Equal(t, []string{"0"}, got.Unknown)
 	})
 }
 
@@ -76,31 +76,31 @@ func manyJobs(n int) string {
 
 // An attribute of a job is absent if it cannot be understood. The job still holds its GPU.
 func TestDetailsOfBadFiles(t *testing.T) {
-	found, err := ReadMapping(directory(t, map[string]string{
+	got, err := ReadMapping(directory(t, map[string]string{
 		"0": "7\n", "job.7": "user=a\x01b\naccount=" + strings.Repeat("a", maxDetail+1) + "\npartition=\xff\nnothing\n=\n", "job.8": strings.Repeat("u", maxFile+1),
 	}))
 	require.NoError(t, err)
-	assert.Equal(t, map[string]Job{"7": {ID: "7"}}, found.Details)
-	assert.Equal(t, map[string][]string{"0": {"7"}}, found.Jobs)
+	assert.Equal(t, map[string]Job{"7": {ID: "7"}}, got.Details)
+	assert.Equal(t, map[string][]string{"0": {"7"}}, got.Jobs)
 }
 
 // Nothing is known from a directory that cannot be read.
 func TestReadMappingFails(t *testing.T) {
-	found, err := ReadMapping(filepath.Join(t.TempDir(), "missing"))
+	got, err := ReadMapping(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	assert.Nil(t, found.Jobs)
+	assert.Nil(t, got.Jobs)
 
-	found, err = ReadMapping(filepath.Join(directory(t, map[string]string{"file": ""}), "file"))
+	got, err = ReadMapping(filepath.Join(directory(t, map[string]string{"file": ""}), "file"))
 	require.Error(t, err)
-	assert.Nil(t, found.Jobs)
+	assert.Nil(t, got.Jobs)
 
 	crowded := map[string]string{}
 	for i := range maxFiles + 1 {
 		crowded["f"+strconv.Itoa(i)] = ""
 	}
-	found, err = ReadMapping(directory(t, crowded))
+	got, err = ReadMapping(directory(t, crowded))
 	require.ErrorContains(t, err, "more than 4096 files")
-	assert.Nil(t, found.Jobs)
+	assert.Nil(t, got.Jobs)
 }
 
 func FuzzMapping(f *testing.F) {

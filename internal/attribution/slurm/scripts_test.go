@@ -46,21 +46,21 @@ func TestPrologAndEpilog(t *testing.T) {
 	run(t, "prolog.sh", dir, "SLURM_JOB_ID=15", "SLURM_JOB_GPUS=6", "CUDA_VISIBLE_DEVICES=MIG-265a219d-a49f-578a-825d-222c72699c16")
 	run(t, "prolog.sh", dir, "SLURM_JOB_ID=12", "SLURM_JOB_GPUS=0,1", "SLURM_JOB_USER=ada", "SLURM_JOB_ACCOUNT=physics", "SLURM_JOB_PARTITION=gpu")
 
-	found, err := ReadMapping(dir)
+	got, err := ReadMapping(dir)
 	require.NoError(t, err)
-	slices.Sort(found.Jobs["1"])
+	slices.Sort(got.Jobs["1"])
 	assert.Equal(t, map[string][]string{
 		"0": {"12"}, "1": {"12", "13"}, "3": {"14"}, "4": {"14"}, "5": {"14"}, "MIG-265a219d-a49f-578a-825d-222c72699c16": {"15"},
-	}, found.Jobs)
-	assert.Equal(t, map[string]Job{"12": {"12", "ada", "physics", "gpu"}, "13": {ID: "13", User: "bob"}, "14": {ID: "14"}, "15": {ID: "15"}}, found.Details)
+	}, got.Jobs)
+	assert.Equal(t, map[string]Job{"12": {"12", "ada", "physics", "gpu"}, "13": {ID: "13", User: "bob"}, "14": {ID: "14"}, "15": {ID: "15"}}, got.Details)
 
 	run(t, "epilog.sh", dir, "SLURM_JOB_ID=12")
-	found, err = ReadMapping(dir)
+	got, err = ReadMapping(dir)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"13"}, found.Jobs["1"])
-	assert.NotContains(t, found.Jobs, "0")
-	assert.NotContains(t, found.Details, "12")
-	assert.Contains(t, found.Details, "13")
+	assert.Equal(t, []string{"13"}, got.Jobs["1"])
+	assert.NotContains(t, got.Jobs, "0")
+	assert.NotContains(t, got.Details, "12")
+	assert.Contains(t, got.Details, "13")
 
 	for _, job := range []string{"13", "14", "15", "1"} {
 		run(t, "epilog.sh", dir, "SLURM_JOB_ID="+job)
@@ -95,9 +95,9 @@ func TestScriptsWithoutGPUs(t *testing.T) {
 func TestPrologOfStrangeValues(t *testing.T) {
 	dir := t.TempDir()
 	run(t, "prolog.sh", dir, "SLURM_JOB_ID=1", "SLURM_JOB_GPUS=0", "SLURM_JOB_ACCOUNT=a\nuser=root", "SLURM_JOB_USER=$(id) %s \\n")
-	found, err := ReadMapping(dir)
+	got, err := ReadMapping(dir)
 	require.NoError(t, err)
-	assert.Equal(t, Job{ID: "1", User: `$(id) %s \n`, Account: "auser=root"}, found.Details["1"])
+	assert.Equal(t, Job{ID: "1", User: `$(id) %s \n`, Account: "auser=root"}, got.Details["1"])
 }
 
 // patient returns the path of a shipped script that waits for its lock without a bound.
@@ -127,13 +127,13 @@ func TestScriptsAtTheSameTime(t *testing.T) {
 		all.Wait()
 	}
 	together("prolog.sh", jobs)
-	found, err := ReadMapping(dir)
+	got, err := ReadMapping(dir)
 	require.NoError(t, err)
-	assert.ElementsMatch(t, strings.Split(jobs, ""), found.Jobs["0"])
+	assert.ElementsMatch(t, strings.Split(jobs, ""), got.Jobs["0"])
 	together("epilog.sh", jobs[1:])
-	found, err = ReadMapping(dir)
+	got, err = ReadMapping(dir)
 	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"0": {"1"}}, found.Jobs)
+	assert.Equal(t, map[string][]string{"0": {"1"}}, got.Jobs)
 }
 
 // The commands of docs/reference/attribution.md put the scripts where the documented lines of slurm.conf find them.
@@ -143,8 +143,8 @@ func TestDocumentedInstallation(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(repository, "docs", "reference", "attribution.md"))
 	require.NoError(t, err)
 	block := func(language string) string {
-		_, rest, found := strings.Cut(string(page), "```"+language+"\n")
-		require.True(t, found, language)
+		_, rest, ok := strings.Cut(string(page), "```"+language+"\n")
+		require.True(t, ok, language)
 		text, _, _ := strings.Cut(rest, "```")
 		return text
 	}
@@ -154,8 +154,8 @@ func TestDocumentedInstallation(t *testing.T) {
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
 	for key, script := range map[string]string{"Prolog": "prolog.sh", "Epilog": "epilog.sh"} {
-		_, rest, found := strings.Cut(block("ini"), key+"=")
-		require.True(t, found, key)
+		_, rest, ok := strings.Cut(block("ini"), key+"=")
+		require.True(t, ok, key)
 		pattern, _, _ := strings.Cut(rest, "\n")
 		installed, err := filepath.Glob(strings.ReplaceAll(pattern, "/etc/slurm", root))
 		require.NoError(t, err)

@@ -63,21 +63,21 @@ func newClaimed(t *testing.T, client *fake.Clientset) (*givenClaims, *followed) 
 }
 
 // follows returns the claims, as given, of a View that has listed the pods of the client.
-func follows(t *testing.T, client *fake.Clientset, to Followers, given map[string]*kube.RequestedClaim) *givenClaims {
+func follows(t *testing.T, client *fake.Clientset, followers Followers, requests map[string]*kube.RequestedClaim) *givenClaims {
 	t.Helper()
 	v, err := New(client, DefaultResources(), nil)
 	require.NoError(t, err)
-	claims := &givenClaims{view: v, claims: maps.Clone(given)}
-	if given == nil {
+	claims := &givenClaims{view: v, claims: maps.Clone(requests)}
+	if requests == nil {
 		claims.claims = map[string]*kube.RequestedClaim{}
 	}
 	v.claims, v.store.classes = claims, []string{class}
-	listed, report := make(chan struct{}), to.Listed
-	to.Listed = func(exists func(*lifecycle.Pod) bool) {
+	listed, report := make(chan struct{}), followers.Listed
+	followers.Listed = func(exists func(*lifecycle.Pod) bool) {
 		report(exists)
 		close(listed)
 	}
-	require.NoError(t, v.Follow(nil, to))
+	require.NoError(t, v.Follow(nil, followers))
 	v.Start()
 	t.Cleanup(v.Stop)
 	<-listed
@@ -211,9 +211,9 @@ func TestClaimLosesUsers(t *testing.T) {
 func trackerOf(t *testing.T, parts map[string]any) (*lifecycle.Tracker, *[]gpu.EventType, Followers) {
 	t.Helper()
 	events := &[]gpu.EventType{}
-	tracker := lifecycle.NewTracker(func(sent []gpu.Event) {
-		for i := range sent {
-			*events = append(*events, sent[i].Type)
+	tracker := lifecycle.NewTracker(func(batch []gpu.Event) {
+		for i := range batch {
+			*events = append(*events, batch[i].Type)
 		}
 	})
 	tracker.Restore(func(use func(string, []byte) error) {
@@ -230,20 +230,20 @@ func trackerOf(t *testing.T, parts map[string]any) (*lifecycle.Tracker, *[]gpu.E
 
 // A pod that an earlier process knew is followed although its claim cannot be read, or has lost what it was given: it is not reported again, and its end is.
 func TestKnownPodsOfUnreadableClaims(t *testing.T) {
-	tracker, events, to := trackerOf(t, nil)
-	given := map[string]*kube.RequestedClaim{"c": allocated(1, 4)}
-	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, given)
+	tracker, events, followers := trackerOf(t, nil)
+	requests := map[string]*kube.RequestedClaim{"c": allocated(1, 4)}
+	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), followers, requests)
 	claims.view.Stop()
 	assert.Contains(t, *events, gpu.EventAllocated)
 	parts := tracker.Checkpoint(func() {})
 	delete(parts, "confirmed")
 
-	for name, given := range map[string]map[string]*kube.RequestedClaim{
+	for name, requests := range map[string]map[string]*kube.RequestedClaim{
 		"unread": nil, "lost": {"c": requested(gpu.Opt[int64]{})},
 	} {
-		tracker, events, to := trackerOf(t, parts)
+		tracker, events, followers := trackerOf(t, parts)
 		client := fake.NewClientset(claiming("a", "n1", "c", "main"), claiming("new", "n1", "other", "main"))
-		claims := follows(t, client, to, given)
+		claims := follows(t, client, followers, requests)
 		assert.Empty(t, tracker.Missing(), name)
 		claims.set("c", allocated(1, 4))
 		claims.set("c", nil)
@@ -254,22 +254,22 @@ func TestKnownPodsOfUnreadableClaims(t *testing.T) {
 		assert.False(t, tracker.Knows("uid-new"), "nobody knows what its claim is for")
 	}
 
-	tracker, events, to = trackerOf(t, parts)
-	follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, map[string]*kube.RequestedClaim{"c": {Allocated: true}})
+	tracker, events, followers = trackerOf(t, parts)
+	follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), followers, map[string]*kube.RequestedClaim{"c": {Allocated: true}})
 	assert.Len(t, tracker.Missing(), 1, "its claim does not count as GPUs now")
 	assert.Empty(t, *events)
 }
 
 // A claim that becomes known, or allocated, after its pod was bound is the pod's from then on. Before that nothing is: of alternatives another may be taken.
 func TestLateClaims(t *testing.T) {
-	_, events, to := trackerOf(t, nil)
+	_, events, followers := trackerOf(t, nil)
 	var last *lifecycle.Pod
-	see := to.Seen
-	to.Seen = func(pod *lifecycle.Pod) {
+	see := followers.Seen
+	followers.Seen = func(pod *lifecycle.Pod) {
 		last = pod
 		see(pod)
 	}
-	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), to, map[string]*kube.RequestedClaim{"c": requested(gpu.Opt[int64]{})})
+	claims := follows(t, fake.NewClientset(claiming("a", "n1", "c", "main")), followers, map[string]*kube.RequestedClaim{"c": requested(gpu.Opt[int64]{})})
 	require.NotNil(t, last)
 	assert.Equal(t, []gpu.ResourceCount{{Resource: class}}, last.Requests)
 	assert.NotContains(t, *events, gpu.EventAllocated)

@@ -59,16 +59,16 @@ func FuzzSnapshot(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, object := range []any{&pod, &node} {
-			kept, err := names.storePod(object)
+			got, err := names.storePod(object)
 			indexer := view.pods.GetIndexer()
 			if object == any(&node) {
-				kept, err = names.storeNode(object)
+				got, err = names.storeNode(object)
 				indexer = view.nodes.GetIndexer()
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := indexer.Add(kept); err != nil {
+			if err := indexer.Add(got); err != nil {
 				return // an object without a name
 			}
 		}

@@ -220,14 +220,14 @@ func TestKeptOfAPod(t *testing.T) {
 	p := pod("plain", "n1", container("main"))
 	p.Labels = map[string]string{"a": "b"}
 	p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "SECRET", Value: "x"}}
-	kept, err := m.storePod(p)
+	got, err := m.storePod(p)
 	require.NoError(t, err)
 	assert.Equal(t, &storedPod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "plain", UID: "uid-plain"}, node: "n1",
-	}, kept)
-	again, err := m.storePod(kept)
+	}, got)
+	again, err := m.storePod(got)
 	require.NoError(t, err)
-	assert.Same(t, kept, again)
+	assert.Same(t, got, again)
 }
 
 // BenchmarkSnapshot has a cluster of 1,000 nodes with 8 GPUs, and 50,000 pods. 8,000 pods request a GPU.

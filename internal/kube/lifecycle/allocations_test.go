@@ -16,7 +16,7 @@ import (
 )
 
 func withAllocations(pod *corev1.Pod, allocations ...Allocation) *Pod {
-	p := of(pod)
+	p := podOf(pod)
 	p.Allocations = allocations
 	return p
 }
@@ -27,13 +27,13 @@ func twoGPUs(container string) Allocation {
 
 // allocationsOf returns the events of what containers have.
 func allocationsOf(events []gpu.Event) []gpu.Event {
-	var found []gpu.Event
+	var result []gpu.Event
 	for i := range events {
 		if events[i].Holder != nil {
-			found = append(found, events[i])
+			result = append(result, events[i])
 		}
 	}
-	return found
+	return result
 }
 
 // Each container has its GPUs from when its pod is bound until the pod has ended, whatever ends before.
@@ -50,7 +50,7 @@ func TestAllocations(t *testing.T) {
 	events := seen()
 	require.Len(t, events, 2)
 	assert.Equal(t, gpu.Event{
-		Type: gpu.EventAllocated, Time: at(5), UID: events[0].UID, Use: &gpu.Use{Start: at(5), StartKnown: true},
+		Type: gpu.EventAllocated, Time: timeAt(5), UID: events[0].UID, Use: &gpu.Use{Start: timeAt(5), StartKnown: true},
 		Holder: &gpu.Holder{
 			Container: &gpu.Container{
 				Namespace: "ml", PodName: "train-0", PodUID: "p1", Name: "main", Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}},
@@ -69,7 +69,7 @@ func TestAllocations(t *testing.T) {
 	again := seen()
 	require.Len(t, again, 2)
 	assert.Equal(t, gpu.EventReleased, again[0].Type)
-	assert.Equal(t, &gpu.Use{Start: at(5), StartKnown: true, End: at(30), EndKnown: true, GPUTime: gpu.Some(50.0)}, again[0].Use)
+	assert.Equal(t, &gpu.Use{Start: timeAt(5), StartKnown: true, End: timeAt(30), EndKnown: true, GPUTime: gpu.Some(50.0)}, again[0].Use)
 	assert.Equal(t, "c1", again[0].Holder.Container.ID)
 	tr.events = nil
 	tr.Gone(withAllocations(pod, twoGPUs("main")), true)
@@ -88,15 +88,15 @@ func TestAllocationsOfADeletedPod(t *testing.T) {
 		observed bool
 		use      *gpu.Use
 	}{
-		{"observed", true, &gpu.Use{Start: at(5), StartKnown: true, End: now, EndKnown: true, GPUTime: gpu.Some(90.0)}},
-		{"vanished", false, &gpu.Use{Start: at(5), StartKnown: true, End: at(20), GPUTime: gpu.Some(30.0)}},
+		{"observed", true, &gpu.Use{Start: timeAt(5), StartKnown: true, End: now, EndKnown: true, GPUTime: gpu.Some(90.0)}},
+		{"vanished", false, &gpu.Use{Start: timeAt(5), StartKnown: true, End: timeAt(20), GPUTime: gpu.Some(30.0)}},
 	} {
 		tr := newTracked()
 		pod := begun()
 		scheduled(pod)
-		tr.at(at(10))
+		tr.at(timeAt(10))
 		tr.Seen(withAllocations(pod, twoGPUs("main")))
-		tr.Confirm(at(20))
+		tr.Confirm(timeAt(20))
 		tr.at(now)
 		tr.events = nil
 		tr.Gone(withAllocations(pod, twoGPUs("main")), c.observed)
@@ -129,7 +129,7 @@ func TestAllocationsOfALateClaim(t *testing.T) {
 	require.Len(t, late, 1)
 	assert.Equal(t, gpu.EventAllocated, late[0].Type)
 	assert.Equal(t, "gpu.nvidia.com", late[0].Holder.Resource)
-	assert.Equal(t, at(5), late[0].Time)
+	assert.Equal(t, timeAt(5), late[0].Time)
 	assert.Empty(t, seen(twoGPUs("main"), claimed("main", gpu.Opt[int64]{})), "its number is known")
 	assert.Empty(t, seen(twoGPUs("main")), "the claim is gone, and the pod still has its devices")
 	pod.Status.Phase = corev1.PodFailed
@@ -140,7 +140,7 @@ func TestAllocationsOfALateClaim(t *testing.T) {
 
 	after := seen(twoGPUs("main"), claimed("other", gpu.Some[int64](1)))
 	require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventReleased}, typesOf(after), "known after the end")
-	assert.Equal(t, &gpu.Use{Start: at(5), StartKnown: true, End: at(30), EndKnown: true, GPUTime: gpu.Some(25.0)}, after[1].Use)
+	assert.Equal(t, &gpu.Use{Start: timeAt(5), StartKnown: true, End: timeAt(30), EndKnown: true, GPUTime: gpu.Some(25.0)}, after[1].Use)
 	tr.events = nil
 	tr.Gone(withAllocations(pod, twoGPUs("main")), true)
 	assert.Empty(t, allocationsOf(tr.events))
@@ -195,12 +195,12 @@ func TestAllocationsOfRandomClaims(t *testing.T) {
 			tr.Seen(now())
 		}
 		tr.Gone(now(), random.IntN(2) == 0)
-		balance, given := map[string]int{}, map[string]int{}
+		balance, total := map[string]int{}, map[string]int{}
 		for _, e := range allocationsOf(tr.events) {
 			what := e.Holder.Container.Name + " " + e.Holder.Resource
 			if e.Type == gpu.EventAllocated {
 				balance[what]++
-				given[what]++
+				total[what]++
 			} else {
 				balance[what]--
 			}
@@ -208,7 +208,7 @@ func TestAllocationsOfRandomClaims(t *testing.T) {
 		}
 		for what, left := range balance {
 			require.Zero(t, left, "%d: %s", seed, what)
-			require.Equal(t, 1, given[what], "%d: %s", seed, what)
+			require.Equal(t, 1, total[what], "%d: %s", seed, what)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestAllocationsOfRandomLives(t *testing.T) {
 		pod := begun()
 		second := 2
 		for ; second < 40; second += 1 + random.IntN(5) {
-			tr.at(at(second))
+			tr.at(timeAt(second))
 			switch random.IntN(4) {
 			case 0:
 				if pod.Spec.NodeName == "" {
@@ -251,7 +251,7 @@ func TestAllocationsOfRandomLives(t *testing.T) {
 			}
 			tr.Seen(withAllocations(pod, twoGPUs("main")))
 		}
-		tr.at(at(second))
+		tr.at(timeAt(second))
 		if random.IntN(2) == 0 {
 			pod.Status.Phase = corev1.PodFailed
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: ended(1, "Error", second)}}}
@@ -264,11 +264,11 @@ func TestAllocationsOfRandomLives(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventReleased}, typesOf(events), seed)
-		had, _ := events[1].Use.GPUTime.Get()
+		gpuTime, _ := events[1].Use.GPUTime.Get()
 		bound := pod.Status.Conditions
 		for i := range bound {
 			if bound[i].Type == corev1.PodScheduled {
-				assert.InDelta(t, 2*at(second).Sub(bound[i].LastTransitionTime.Time).Seconds(), had, 1e-9, seed)
+				assert.InDelta(t, 2*timeAt(second).Sub(bound[i].LastTransitionTime.Time).Seconds(), gpuTime, 1e-9, seed)
 			}
 		}
 	}

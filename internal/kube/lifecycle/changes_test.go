@@ -16,22 +16,22 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-func at(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
+func timeAt(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 
 // now is when changes are noticed.
-var now = at(50)
+var now = timeAt(50)
 
 func begun() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ml", Name: "train-0", UID: "p1", CreationTimestamp: metav1.NewTime(at(1)), Labels: map[string]string{"team": "vision", "other": "x"},
+			Namespace: "ml", Name: "train-0", UID: "p1", CreationTimestamp: metav1.NewTime(timeAt(1)), Labels: map[string]string{"team": "vision", "other": "x"},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 }
 
 func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, reason, message string, second int) corev1.PodCondition {
-	return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(at(second))}
+	return corev1.PodCondition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(timeAt(second))}
 }
 
 func set(pod *corev1.Pod, c corev1.PodCondition) {
@@ -57,18 +57,18 @@ func running(pod *corev1.Pod, restarts int32, second int) {
 	pod.Status.Phase = corev1.PodRunning
 	status := corev1.ContainerStatus{
 		Name: "main", ContainerID: "containerd://c1", RestartCount: restarts,
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(at(second))}},
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(timeAt(second))}},
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
 }
 
 func ended(code int32, reason string, second int) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{
-		ExitCode: code, Reason: reason, ContainerID: "containerd://c1", StartedAt: metav1.NewTime(at(7)), FinishedAt: metav1.NewTime(at(second)),
+		ExitCode: code, Reason: reason, ContainerID: "containerd://c1", StartedAt: metav1.NewTime(timeAt(7)), FinishedAt: metav1.NewTime(timeAt(second)),
 	}
 }
 
-func of(pod *corev1.Pod) *Pod {
+func podOf(pod *corev1.Pod) *Pod {
 	return New(pod, []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}}, []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, []string{"team"})
 }
 
@@ -83,10 +83,10 @@ func (s *story) next(t *testing.T, change func(*corev1.Pod)) []gpu.Event {
 	if change != nil {
 		change(s.pod)
 	}
-	after := of(s.pod)
+	after := podOf(s.pod)
 	events := Changes(s.before, after, now)
 	s.before = after
-	assert.Empty(t, Changes(after, of(s.pod), now), "the same state twice")
+	assert.Empty(t, Changes(after, podOf(s.pod), now), "the same state twice")
 	return events
 }
 
@@ -107,14 +107,14 @@ func briefs(events []gpu.Event) []brief {
 func TestLifeOfAPod(t *testing.T) {
 	s := &story{pod: begun()}
 	events := s.next(t, nil)
-	assert.Equal(t, []brief{{gpu.EventPodCreated, at(1), "ml/train-0 was created and requests 3 nvidia.com/gpu"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodCreated, timeAt(1), "ml/train-0 was created and requests 3 nvidia.com/gpu"}}, briefs(events))
 	assert.Equal(t, &gpu.PodChange{
 		Namespace: "ml", Name: "train-0", UID: "p1", Phase: "Pending", Labels: map[string]string{"k8s.pod.label.team": "vision"},
 		Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}},
 	}, events[0].Pod)
 
 	events = s.next(t, func(p *corev1.Pod) { unscheduled(p, "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.") })
-	assert.Equal(t, []brief{{gpu.EventPodPending, at(2), "ml/train-0 is not scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu."}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodPending, timeAt(2), "ml/train-0 is not scheduled: 0/5 nodes are available: 5 Insufficient nvidia.com/gpu."}}, briefs(events))
 	assert.Equal(t, "Unschedulable", events[0].Pod.Reason)
 	assert.Empty(t, s.next(t, func(p *corev1.Pod) { unscheduled(p, "0/12 nodes are available: 12 Insufficient nvidia.com/gpu.") }), "only numbers")
 	twice := "0/12 nodes are available: 10 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint. preemption: 12 No preemption victims found."
@@ -125,7 +125,7 @@ func TestLifeOfAPod(t *testing.T) {
 	assert.Equal(t, []brief{{gpu.EventPodPending, now, "ml/train-0 is not scheduled: 0/12 nodes are available: 12 node(s) had untolerated taint"}}, briefs(events))
 
 	events = s.next(t, scheduled)
-	assert.Equal(t, []brief{{gpu.EventPodScheduled, at(5), "ml/train-0 was scheduled to n1"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodScheduled, timeAt(5), "ml/train-0 was scheduled to n1"}}, briefs(events))
 	assert.Equal(t, "n1", events[0].Pod.Node)
 
 	assert.Empty(t, s.next(t, func(p *corev1.Pod) {
@@ -135,7 +135,7 @@ func TestLifeOfAPod(t *testing.T) {
 		running(p, 0, 7)
 		set(p, condition(corev1.PodReady, corev1.ConditionTrue, "", "", 8))
 	})
-	assert.Equal(t, []brief{{gpu.EventPodCondition, at(8), "ml/train-0: Ready is True"}, {gpu.EventPodPhase, at(7), "ml/train-0 is Running"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodCondition, timeAt(8), "ml/train-0: Ready is True"}, {gpu.EventPodPhase, timeAt(7), "ml/train-0 is Running"}}, briefs(events))
 	assert.Equal(t, &gpu.PodCondition{Type: "Ready", Status: "True"}, events[0].Pod.Condition)
 	assert.Equal(t, "Pending", events[1].Pod.PreviousPhase)
 
@@ -143,14 +143,14 @@ func TestLifeOfAPod(t *testing.T) {
 		running(p, 1, 20)
 		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = ended(137, "OOMKilled", 19)
 	})
-	assert.Equal(t, []brief{{gpu.EventPodRestarted, at(20), "ml/train-0: container main restarted (1 times) after exit code 137: OOMKilled"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodRestarted, timeAt(20), "ml/train-0: container main restarted (1 times) after exit code 137: OOMKilled"}}, briefs(events))
 	assert.Equal(t, &gpu.ContainerChange{Name: "main", ID: "c1", Restarts: 1, Reason: "OOMKilled", ExitCode: gpu.Some[int64](137)}, events[0].Pod.Container)
 
 	events = s.next(t, func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodSucceeded
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: ended(0, "Completed", 30)}
 	})
-	assert.Equal(t, []brief{{gpu.EventPodFinished, at(30), "ml/train-0 has succeeded"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodFinished, timeAt(30), "ml/train-0 has succeeded"}}, briefs(events))
 }
 
 func TestPodThatFails(t *testing.T) {
@@ -163,7 +163,7 @@ func TestPodThatFails(t *testing.T) {
 		killed := corev1.ContainerStatus{Name: "other", State: corev1.ContainerState{Terminated: ended(137, "OOMKilled", 30)}}
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, killed)
 	})
-	assert.Equal(t, []brief{{gpu.EventPodFinished, at(30), "ml/train-0 has failed: container other ended with exit code 137: OOMKilled"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodFinished, timeAt(30), "ml/train-0 has failed: container other ended with exit code 137: OOMKilled"}}, briefs(events))
 	assert.Equal(t, "OOMKilled", events[0].Pod.Container.Reason)
 }
 
@@ -173,7 +173,7 @@ func TestEvictedPod(t *testing.T) {
 	events := s.next(t, func(p *corev1.Pod) {
 		set(p, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "PreemptionByScheduler", "preempted by a pod with higher priority", 9))
 	})
-	assert.Equal(t, []brief{{gpu.EventPodEvicted, at(9), "ml/train-0 is evicted: preempted by a pod with higher priority"}}, briefs(events))
+	assert.Equal(t, []brief{{gpu.EventPodEvicted, timeAt(9), "ml/train-0 is evicted: preempted by a pod with higher priority"}}, briefs(events))
 	assert.Equal(t, "PreemptionByScheduler", events[0].Pod.Reason)
 
 	old := &story{pod: begun()}
@@ -193,14 +193,14 @@ func TestUnknownPod(t *testing.T) {
 	scheduled(pod)
 	running(pod, 2, 20)
 	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = ended(1, "Error", 19)
-	events := Changes(nil, of(pod), now)
+	events := Changes(nil, podOf(pod), now)
 	assert.Equal(t, []brief{
-		{gpu.EventPodCreated, at(1), "ml/train-0 was created and requests 3 nvidia.com/gpu"},
-		{gpu.EventPodScheduled, at(5), "ml/train-0 was scheduled to n1"},
-		{gpu.EventPodRestarted, at(20), "ml/train-0: container main restarted (2 times) after exit code 1: Error"},
-		{gpu.EventPodPhase, at(7), "ml/train-0 is Running"},
+		{gpu.EventPodCreated, timeAt(1), "ml/train-0 was created and requests 3 nvidia.com/gpu"},
+		{gpu.EventPodScheduled, timeAt(5), "ml/train-0 was scheduled to n1"},
+		{gpu.EventPodRestarted, timeAt(20), "ml/train-0: container main restarted (2 times) after exit code 1: Error"},
+		{gpu.EventPodPhase, timeAt(7), "ml/train-0 is Running"},
 	}, briefs(events))
-	again := Changes(nil, of(pod), at(55))
+	again := Changes(nil, podOf(pod), timeAt(55))
 	uids := map[string]bool{}
 	for i := range events {
 		assert.Equal(t, events[i].UID, again[i].UID)
@@ -223,8 +223,8 @@ func TestUIDsOfRepeatedChanges(t *testing.T) {
 		unscheduled(pod, []string{"Insufficient nvidia.com/gpu", "untolerated taint"}[i%2])
 		pod.Status.Conditions[0].LastTransitionTime = pod.CreationTimestamp // of the same second
 		set(pod, corev1.PodCondition{Type: "example.com/gate", Status: []corev1.ConditionStatus{"True", "False"}[i%2]})
-		after := of(pod)
-		events := Changes(before, after, at(10+i))
+		after := podOf(pod)
+		events := Changes(before, after, timeAt(10+i))
 		for j := range events {
 			seen[events[j].UID]++
 		}
@@ -239,11 +239,11 @@ func TestUIDsOfRepeatedChanges(t *testing.T) {
 // A change has the same UID after a restart of the collector, even if the API does not have its time any more.
 func TestUIDsOfAPodThatRestarts(t *testing.T) {
 	uids := func(events []gpu.Event) map[gpu.EventType]string {
-		found := map[gpu.EventType]string{}
+		got := map[gpu.EventType]string{}
 		for i := range events {
-			found[events[i].Type] = events[i].UID
+			got[events[i].Type] = events[i].UID
 		}
-		return found
+		return got
 	}
 	s := &story{pod: begun()}
 	s.next(t, scheduled)
@@ -259,13 +259,13 @@ func TestUIDsOfAPodThatRestarts(t *testing.T) {
 		p.Status.ContainerStatuses[0].LastTerminationState.Terminated = ended(1, "Error", 39)
 	}))
 	last := ended(1, "Error", 45)
-	last.StartedAt = metav1.NewTime(at(40))
+	last.StartedAt = metav1.NewTime(timeAt(40))
 	assert.Empty(t, s.next(t, func(p *corev1.Pod) {
 		c := &p.Status.ContainerStatuses[0]
 		c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 		c.LastTerminationState.Terminated = last
 	}))
-	again := uids(Changes(nil, of(s.pod), now))
+	again := uids(Changes(nil, podOf(s.pod), now))
 	assert.Equal(t, first[gpu.EventPodPhase], again[gpu.EventPodPhase])
 	assert.Equal(t, restarted[gpu.EventPodRestarted], again[gpu.EventPodRestarted])
 }
@@ -280,13 +280,13 @@ func TestBounds(t *testing.T) {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: long, ContainerID: long})
 		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{Name: long})
 	}
-	kept := of(pod)
-	assert.Len(t, kept.Conditions, maxConditions)
-	assert.Len(t, kept.Containers, maxContainers)
-	for _, c := range kept.Conditions {
+	before := podOf(pod)
+	assert.Len(t, before.Conditions, maxConditions)
+	assert.Len(t, before.Containers, maxContainers)
+	for _, c := range before.Conditions {
 		assert.LessOrEqual(t, len(c.Message), maxMessage)
 		assert.LessOrEqual(t, len(c.Reason), maxText)
 	}
-	assert.LessOrEqual(t, len(kept.Containers[0].Name), maxText)
-	assert.LessOrEqual(t, len(kept.Containers[0].ID), maxText)
+	assert.LessOrEqual(t, len(before.Containers[0].Name), maxText)
+	assert.LessOrEqual(t, len(before.Containers[0].ID), maxText)
 }

@@ -55,7 +55,7 @@ func (d disk) next(t *testing.T) *tracked {
 // list has a Tracker see all pods that there are, as the first list does.
 func (t *tracked) list(pods ...*corev1.Pod) {
 	for _, pod := range pods {
-		t.Seen(of(pod))
+		t.Seen(podOf(pod))
 	}
 	for _, pod := range t.Missing() {
 		t.Gone(pod, false)
@@ -68,9 +68,9 @@ func (t *tracked) list(pods ...*corev1.Pod) {
 func TestPodsOutliveTheProcess(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	stays, changes, goes := replica("stays"), replica("changes"), replica("goes")
-	tr.at(at(10))
+	tr.at(timeAt(10))
 	tr.list(stays, changes, goes)
-	tr.Confirm(at(20))
+	tr.Confirm(timeAt(20))
 	tr.Tick()
 	before := stored.store(t, tr)
 	require.Len(t, before, 4, "three pods and their workload")
@@ -78,21 +78,21 @@ func TestPodsOutliveTheProcess(t *testing.T) {
 	assert.Empty(t, stored.store(t, tr))
 
 	tr = stored.next(t)
-	tr.at(at(30))
-	tr.Confirm(at(29)) // the list is not read to its end
+	tr.at(timeAt(30))
+	tr.Confirm(timeAt(29)) // the list is not read to its end
 	scheduled(changes)
 	tr.list(stays, changes)
 	require.Equal(t, []brief{
-		{gpu.EventPodScheduled, at(5), "ml/changes was scheduled to n1"},
-		{gpu.EventPodDeleted, at(30), "ml/goes is gone; the time of its deletion is unknown"},
+		{gpu.EventPodScheduled, timeAt(5), "ml/changes was scheduled to n1"},
+		{gpu.EventPodDeleted, timeAt(30), "ml/goes is gone; the time of its deletion is unknown"},
 	}, briefs(tr.events))
-	assert.Equal(t, at(20), tr.events[1].Pod.LastSeen.UTC())
+	assert.Equal(t, timeAt(20), tr.events[1].Pod.LastSeen.UTC())
 	uid := tr.events[1].UID
 	stored.store(t, tr)
 	assert.NotContains(t, stored, "pod/uid-goes")
 
 	tr = stored.next(t)
-	tr.at(at(40))
+	tr.at(timeAt(40))
 	tr.list(stays, changes)
 	tr.Tick()
 	events := tr.events
@@ -108,8 +108,8 @@ func TestChangeThatWasNotStored(t *testing.T) {
 	tr.list(pod)
 	stored.store(t, tr)
 	scheduled(pod)
-	tr.Seen(of(pod))
-	tr.Gone(of(pod), true)
+	tr.Seen(podOf(pod))
+	tr.Gone(podOf(pod), true)
 	first := tr.events
 
 	tr = stored.next(t)
@@ -127,7 +127,7 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	tr.list(replica("a"))
 	tr.Tick()
-	tr.Gone(of(replica("a")), true)
+	tr.Gone(podOf(replica("a")), true)
 	stored.store(t, tr)
 
 	tr = stored.next(t)
@@ -139,10 +139,10 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	assert.Empty(t, stored, "nothing is left")
 
 	tr = stored.next(t)
-	tr.at(at(10))
+	tr.at(timeAt(10))
 	tr.list(replica("a"), replica("b"))
 	tr.Tick()
-	tr.Confirm(at(20))
+	tr.Confirm(timeAt(20))
 	stored.store(t, tr)
 	tr = stored.next(t)
 	tr.at(now)
@@ -153,17 +153,17 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 	tr.list()
 	tr.Tick()
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
-	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
+	assert.Equal(t, timeAt(20), tr.events[0].Workload.LastSeen.UTC())
 	assert.Equal(t, gpu.Some(19*time.Second), tr.events[0].Workload.Lasted, "at least")
 }
 
 // A workload whose pods could not be stored has ended at a time that is not known, and not in the year 1.
 func TestWorkloadWithoutStoredPods(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
-	tr.at(at(10))
+	tr.at(timeAt(10))
 	tr.list(replica("a"))
 	tr.Tick()
-	tr.Confirm(at(20))
+	tr.Confirm(timeAt(20))
 	stored.store(t, tr)
 	maps.DeleteFunc(stored, func(name string, _ []byte) bool { return strings.HasPrefix(name, podPart) })
 	tr = stored.next(t)
@@ -171,7 +171,7 @@ func TestWorkloadWithoutStoredPods(t *testing.T) {
 	tr.at(now.Add(restart))
 	tr.Tick()
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
-	assert.Equal(t, at(20), tr.events[0].Workload.LastSeen.UTC())
+	assert.Equal(t, timeAt(20), tr.events[0].Workload.LastSeen.UTC())
 }
 
 // utc returns events with times as now has them.
@@ -237,7 +237,7 @@ func TestRandomLivesAndKills(t *testing.T) {
 				pod := replica(fmt.Sprint("p", number))
 				pods[pod.Name] = pod
 				if watching {
-					tr.Seen(of(pod))
+					tr.Seen(podOf(pod))
 				}
 			case 2, 3:
 				if len(pods) == 0 {
@@ -247,7 +247,7 @@ func TestRandomLivesAndKills(t *testing.T) {
 				pod := pods[names[random.IntN(len(names))]]
 				delete(pods, pod.Name)
 				if watching {
-					tr.Gone(of(pod), true)
+					tr.Gone(podOf(pod), true)
 				}
 			case 4:
 				watching = true
@@ -323,8 +323,8 @@ func TestPodsOfUnreadableClaims(t *testing.T) {
 	unread.Requests, unread.Partial = []gpu.ResourceCount{{Resource: "other"}}, true
 	tr.Seen(unread)
 	assert.Empty(t, tr.events)
-	gone := *unread
-	tr.Gone(&gone, true)
+	missing := *unread
+	tr.Gone(&missing, true)
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events))
 	assert.Equal(t, append(slices.Clone(seen.Requests), gpu.ResourceCount{Resource: "other"}), tr.events[2].Pod.Requests)
 	assert.False(t, tr.Knows("p1"))

@@ -158,20 +158,20 @@ func TestSnapshotIsBounded(t *testing.T) {
 // A snapshot is sent when it differs from the last, and not for what it does not show.
 func TestSnapshotEvents(t *testing.T) {
 	pod := begun()
-	with := func(version string) *Pod {
-		p := of(pod)
+	podAt := func(version string) *Pod {
+		p := podOf(pod)
 		p.Snapshot, p.Version = Snapshot(pod), version
 		return p
 	}
-	first := with("1")
+	first := podAt("1")
 	events := Changes(nil, first, now)
 	require.Equal(t, []gpu.EventType{gpu.EventPodCreated, gpu.EventPodSnapshot}, typesOf(events))
 	assert.Equal(t, first.Snapshot, events[1].Message)
-	assert.Equal(t, events[1].UID, Changes(nil, with("1"), at(55))[1].UID, "the same after a restart of the collector")
+	assert.Equal(t, events[1].UID, Changes(nil, podAt("1"), timeAt(55))[1].UID, "the same after a restart of the collector")
 	pod.Annotations = map[string]string{"a": "b"}
-	assert.Empty(t, Changes(first, with("2"), now))
+	assert.Empty(t, Changes(first, podAt("2"), now))
 	scheduled(pod)
-	second := Changes(first, with("3"), now)
+	second := Changes(first, podAt("3"), now)
 	require.Equal(t, []gpu.EventType{gpu.EventPodScheduled, gpu.EventPodSnapshot}, typesOf(second))
 	assert.NotEqual(t, events[1].UID, second[1].UID)
 }

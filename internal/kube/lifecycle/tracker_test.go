@@ -38,14 +38,14 @@ func (t *tracked) take() []brief {
 func TestDeletedPod(t *testing.T) {
 	tr := newTracked()
 	pod := begun()
-	tr.Seen(of(pod))
+	tr.Seen(podOf(pod))
 	tr.take()
 	scheduled(pod)
-	tr.Gone(of(pod), true)
+	tr.Gone(podOf(pod), true)
 	assert.Equal(t, []brief{
-		{gpu.EventPodScheduled, at(5), "ml/train-0 was scheduled to n1"}, {gpu.EventPodDeleted, now, "ml/train-0 was deleted"},
+		{gpu.EventPodScheduled, timeAt(5), "ml/train-0 was scheduled to n1"}, {gpu.EventPodDeleted, now, "ml/train-0 was deleted"},
 	}, tr.take(), "what its last state adds comes first")
-	tr.Gone(of(pod), true)
+	tr.Gone(podOf(pod), true)
 	assert.Empty(t, tr.take(), "once")
 	assert.Empty(t, tr.known)
 }
@@ -53,14 +53,14 @@ func TestDeletedPod(t *testing.T) {
 // A pod that vanished without a watch has an unknown end.
 func TestVanishedPod(t *testing.T) {
 	tr := newTracked()
-	tr.at(at(10))
-	tr.Seen(of(begun()))
-	tr.Confirm(at(20))
+	tr.at(timeAt(10))
+	tr.Seen(podOf(begun()))
+	tr.Confirm(timeAt(20))
 	tr.take()
 	tr.at(now)
-	tr.Gone(of(begun()), false)
+	tr.Gone(podOf(begun()), false)
 	require.Len(t, tr.events, 1)
-	assert.Equal(t, at(20), tr.events[0].Pod.LastSeen)
+	assert.Equal(t, timeAt(20), tr.events[0].Pod.LastSeen)
 	assert.Equal(t, []brief{{gpu.EventPodDeleted, now, "ml/train-0 is gone; the time of its deletion is unknown"}}, tr.take())
 }
 
@@ -70,7 +70,7 @@ func TestOwnersThatAreDeletedFirst(t *testing.T) {
 	tr.Listed()
 	set, deployment := gpu.Owner{Kind: "ReplicaSet", Name: "web-1", UID: "r1"}, gpu.Owner{Kind: "Deployment", Name: "web", UID: "d1"}
 	owned := func(pod *corev1.Pod, owners ...gpu.Owner) *Pod {
-		p := of(pod)
+		p := podOf(pod)
 		p.Owners = owners
 		return p
 	}

@@ -17,14 +17,14 @@ import (
 )
 
 func (t *tracked) workloads() []gpu.Event {
-	var found []gpu.Event
+	var result []gpu.Event
 	for i := range t.events {
 		if t.events[i].Workload != nil {
-			found = append(found, t.events[i])
+			result = append(result, t.events[i])
 		}
 	}
 	t.events = nil
-	return found
+	return result
 }
 
 func replica(name string) *corev1.Pod {
@@ -36,16 +36,16 @@ func replica(name string) *corev1.Pod {
 func TestLifeOfAWorkload(t *testing.T) {
 	tr := newTracked()
 	tr.Listed()
-	tr.Seen(of(replica("a")))
+	tr.Seen(podOf(replica("a")))
 	events := tr.workloads()
-	assert.Equal(t, []brief{{gpu.EventWorkloadStarted, at(1), "Job ml/train started"}}, briefs(events), "at once")
+	assert.Equal(t, []brief{{gpu.EventWorkloadStarted, timeAt(1), "Job ml/train started"}}, briefs(events), "at once")
 	assert.Equal(t, &gpu.WorkloadChange{
 		Namespace: "ml", Owners: []gpu.Owner{{Kind: "Job", Name: "train", UID: "j1"}}, Labels: map[string]string{"k8s.pod.label.team": "vision"},
 		Requests: []gpu.ResourceCount{{Resource: "nvidia.com/gpu", Count: gpu.Some[int64](3)}}, Pods: []string{"a"},
 	}, events[0].Workload)
 
-	tr.Seen(of(replica("b")))
-	tr.Seen(of(replica("c")))
+	tr.Seen(podOf(replica("b")))
+	tr.Seen(podOf(replica("c")))
 	tr.Tick()
 	assert.Empty(t, tr.workloads(), "further pods may come")
 	tr.at(now.Add(settle))
@@ -57,24 +57,24 @@ func TestLifeOfAWorkload(t *testing.T) {
 	assert.Equal(t, gpu.Some[int64](1), events[0].Workload.Previous)
 
 	// One pod is replaced by another.
-	tr.Gone(of(replica("a")), true)
-	tr.Seen(of(replica("d")))
+	tr.Gone(podOf(replica("a")), true)
+	tr.Seen(podOf(replica("d")))
 	tr.at(now.Add(3 * settle))
 	tr.Tick()
 	assert.Empty(t, tr.workloads(), "as many as before")
 
 	done := replica("b")
 	done.Status.Phase = corev1.PodSucceeded
-	tr.Seen(of(done))
-	tr.Gone(of(replica("c")), true)
-	tr.Gone(of(replica("d")), true)
+	tr.Seen(podOf(done))
+	tr.Gone(podOf(replica("c")), true)
+	tr.Gone(podOf(replica("d")), true)
 	tr.Tick()
 	tr.at(now.Add(3*settle + restart))
 	assert.Empty(t, tr.workloads(), "a pod may take their place")
 	tr.Tick()
 	events = tr.workloads()
 	assert.Equal(t, []brief{{gpu.EventWorkloadEnded, now.Add(3 * settle), "Job ml/train has ended"}}, briefs(events))
-	assert.Equal(t, gpu.Some(now.Add(3*settle).Sub(at(1))), events[0].Workload.Lasted)
+	assert.Equal(t, gpu.Some(now.Add(3*settle).Sub(timeAt(1))), events[0].Workload.Lasted)
 	assert.Empty(t, events[0].Workload.Pods)
 	tr.at(now.Add(time.Hour))
 	tr.Tick()
@@ -85,8 +85,8 @@ func TestLifeOfAWorkload(t *testing.T) {
 // The workloads of the first list start with all their pods.
 func TestWorkloadsAtStart(t *testing.T) {
 	tr := newTracked()
-	tr.Seen(of(replica("a")))
-	tr.Seen(of(replica("b")))
+	tr.Seen(podOf(replica("a")))
+	tr.Seen(podOf(replica("b")))
 	tr.Tick()
 	assert.Empty(t, tr.workloads())
 	tr.Listed()
@@ -100,7 +100,7 @@ func TestWorkloadsAtStart(t *testing.T) {
 func TestManyWorkloadsAtStart(t *testing.T) {
 	tr := newTracked()
 	for i := range 2*maxAtOnce + 1 {
-		pod := of(replica(strconv.Itoa(i)))
+		pod := podOf(replica(strconv.Itoa(i)))
 		pod.Owners = []gpu.Owner{{Kind: "Job", Name: pod.Name, UID: pod.Name}}
 		tr.Seen(pod)
 	}
@@ -118,14 +118,14 @@ func TestManyWorkloadsAtStart(t *testing.T) {
 func TestWorkloadThatBecomesKnown(t *testing.T) {
 	tr := newTracked()
 	tr.Listed()
-	pod := of(replica("a"))
+	pod := podOf(replica("a"))
 	tr.Seen(pod)
 	tr.workloads()
 	later := *pod
 	later.Owners = append([]gpu.Owner{}, pod.Owners...)
 	later.Owners = append(later.Owners, gpu.Owner{Kind: "CronJob", Name: "night", UID: "c1"})
 	tr.Seen(&later)
-	assert.Equal(t, []brief{{gpu.EventWorkloadStarted, at(1), "CronJob ml/night started"}}, briefs(tr.workloads()))
+	assert.Equal(t, []brief{{gpu.EventWorkloadStarted, timeAt(1), "CronJob ml/night started"}}, briefs(tr.workloads()))
 	tr.at(now.Add(restart))
 	tr.Tick()
 	assert.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended"}}, briefs(tr.workloads()))

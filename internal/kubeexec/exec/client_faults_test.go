@@ -49,25 +49,25 @@ func TestExecRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := exectest.NewServer(t)
 			s.Boxes["driver-n1"], s.Exec = echo, tt.behaviour
-			e, in := connect(t, s), inDriver
+			e, container := connect(t, s), inDriver
 			if tt.pod != "" {
-				in.Pod = tt.pod
+				container.Pod = tt.pod
 			}
 			if tt.prepare != nil {
 				tt.prepare(s)
 			}
 			if tt.get == 0 && tt.post == 1 {
-				e.preferSPDY(in.Namespace)
+				e.preferSPDY(container.Namespace)
 			}
-			_, err := e.Exec(soon(t), in, []string{"a"}, newOutput())
+			_, err := e.Exec(soon(t), container, []string{"a"}, newOutput())
 			require.ErrorContains(t, err, tt.want)
 			assert.NotContains(t, err.Error(), "first", "no token in a message")
 			assert.Equal(t, tt.get, s.Count(s.Requests, "GET"))
 			assert.Equal(t, tt.post, s.Count(s.Requests, "POST"))
 			assert.Equal(t, cmp.Or(tt.reason, gpu.FailureAPIUnreachable), gpu.FailureOf(err).Reason)
-			wait, asked := Throttled(err)
+			wait, ok := Throttled(err)
 			assert.Equal(t, tt.throttled, wait)
-			assert.Equal(t, tt.throttled > 0, asked)
+			assert.Equal(t, tt.throttled > 0, ok)
 		})
 	}
 }
@@ -98,9 +98,9 @@ func TestExecStartError(t *testing.T) {
 
 // Every waiting call returns when the context ends and leaves no goroutine behind (see TestMain).
 func TestExecCutOff(t *testing.T) {
-	hang := func(_ []string, stdout, _ io.Writer, gone <-chan struct{}) (int, error) {
+	hang := func(_ []string, stdout, _ io.Writer, done <-chan struct{}) (int, error) {
 		fmt.Fprint(stdout, "begun")
-		<-gone
+		<-done
 		return 0, nil
 	}
 	for _, spdy := range []bool{false, true} {

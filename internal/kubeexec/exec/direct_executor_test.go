@@ -13,10 +13,10 @@ import (
 // direct is an Executor without a network. It runs boxes by pod name.
 type direct struct{ boxes map[string]exectest.Box }
 
-func (d *direct) Exec(ctx context.Context, in Container, argv []string, out *Output) (int, error) {
-	b := d.boxes[in.Pod]
+func (d *direct) Exec(ctx context.Context, container Container, argv []string, out *Output) (int, error) {
+	b := d.boxes[container.Pod]
 	if b == nil {
-		return 0, fmt.Errorf("no pod %s", in.Pod)
+		return 0, fmt.Errorf("no pod %s", container.Pod)
 	}
 	out.Begin()
 	code, err := b(argv, out.Stdout(), out.Stderr(), ctx.Done())
@@ -24,7 +24,7 @@ func (d *direct) Exec(ctx context.Context, in Container, argv []string, out *Out
 		err = ctx.Err()
 	}
 	if err != nil {
-		err = fmt.Errorf("exec in %s: %w", in, err)
+		err = fmt.Errorf("exec in %s: %w", container, err)
 	}
 	return code, err
 }

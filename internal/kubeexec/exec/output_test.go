@@ -16,8 +16,8 @@ import (
 
 func TestOutput(t *testing.T) {
 	o := newOutput()
-	for text, to := range map[string]io.Writer{"one, and half": o.Stdout(), "hm": o.Stderr(), "{}": &o.status} {
-		_, err := io.WriteString(to, text)
+	for text, writer := range map[string]io.Writer{"one, and half": o.Stdout(), "hm": o.Stderr(), "{}": &o.status} {
+		_, err := io.WriteString(writer, text)
 		require.NoError(t, err)
 	}
 	o.Begin()

@@ -121,8 +121,8 @@ func TestReadProcesses(t *testing.T) {
 	require.Len(t, table.Processes, 1)
 	assert.Equal(t, "0::/a\n", table.Processes[41].Cgroup)
 
-	table, err = read(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
-		code, err := m.Box()(argv, stdout, stderr, gone)
+	table, err = read(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
+		code, err := m.Box()(argv, stdout, stderr, done)
 		_, _ = io.WriteString(stdout, strings.Repeat("x", maxTable))
 		return code, err
 	})

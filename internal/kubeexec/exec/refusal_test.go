@@ -44,9 +44,9 @@ func TestRefused(t *testing.T) {
 			}
 			r := refused(response)
 			assert.Contains(t, r.Error(), tt.want)
-			wait, asked := Throttled(&httpstream.UpgradeFailureError{Cause: r})
+			wait, ok := Throttled(&httpstream.UpgradeFailureError{Cause: r})
 			assert.Equal(t, tt.wait, wait)
-			assert.Equal(t, tt.wait > 0, asked)
+			assert.Equal(t, tt.wait > 0, ok)
 		})
 	}
 }

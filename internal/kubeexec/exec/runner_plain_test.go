@@ -28,17 +28,17 @@ func tenSeconds(t *testing.T) context.Context {
 }
 
 // plain is a container that has these programs but no sh.
-func plain(run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, programs ...string) exectest.Box {
-	return func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+func plain(run func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) int, programs ...string) exectest.Box {
+	return func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 		if !strings.Contains(strings.Join(programs, " "), argv[0]) {
 			return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
 		}
-		return run(argv, stdout, stderr, gone), nil
+		return run(argv, stdout, stderr, done), nil
 	}
 }
 
 // everyContainer runs a test with a tool in containers with sh and timeout, without sh, and with neither.
-func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) int, test func(t *testing.T, b exectest.Box)) {
+func everyContainer(t *testing.T, run func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) int, test func(t *testing.T, b exectest.Box)) {
 	t.Helper()
 	for name, b := range map[string]exectest.Box{
 		"sh": exectest.Commands(run), "timeout": plain(run, "timeout", "nvidia-smi"), "the tool alone": plain(run, "nvidia-smi"),
@@ -90,16 +90,16 @@ func TestRunnerHungOnceMore(t *testing.T) {
 	tool := func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 0 }
 	everyContainer(t, tool, func(t *testing.T, b exectest.Box) {
 		hangs := false
-		r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+		r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 			var none strings.Builder
-			if code, err := b(argv, &none, stderr, gone); !hangs || err != nil {
+			if code, err := b(argv, &none, stderr, done); !hangs || err != nil {
 				_, _ = io.WriteString(stdout, none.String())
 				return code, err
 			}
 			if argv[0] == "sh" {
 				fmt.Fprintf(stdout, "%s b\n", argv[4])
 			}
-			<-gone
+			<-done
 			return 0, nil
 		})
 		run := func(hang bool) error {
@@ -121,13 +121,13 @@ func TestRunnerHungOnceMore(t *testing.T) {
 // The properties found for a container are not probed again.
 func TestRunnerRemembersWhatIsMissing(t *testing.T) {
 	var calls []string
-	r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+	r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 		calls = append(calls, argv[0])
 		if argv[0] == "sh" {
 			fmt.Fprintf(stdout, "%s n\n", argv[4])
 			return 0, nil
 		}
-		return say(argv, stdout, stderr, gone), nil
+		return say(argv, stdout, stderr, done), nil
 	})
 	for range 2 {
 		results, err := r.Run(soon(t), smiCommand("-L"))

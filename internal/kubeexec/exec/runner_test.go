@@ -84,7 +84,7 @@ func TestRunnerPlainContainers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // the limits of the calls are exact
 				var calls []string
-				r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+				r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 					if argv[0] == "sh" {
 						calls = append(calls, "sh")
 					} else {
@@ -97,7 +97,7 @@ func TestRunnerPlainContainers(t *testing.T) {
 						}
 						return 0, &StartError{Message: exectest.NotStarted(argv[0]).Error()}
 					}
-					return say(argv, stdout, stderr, gone), nil
+					return say(argv, stdout, stderr, done), nil
 				})
 				results, err := r.Run(soon(t), twoCommands...)
 				if !tt.results {
@@ -127,13 +127,13 @@ func TestRunnerPlainContainers(t *testing.T) {
 
 func TestRunnerWithoutTimeoutInContainer(t *testing.T) {
 	var calls []string
-	r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, gone <-chan struct{}) (int, error) {
+	r, _ := newRunner(func(argv []string, stdout, stderr io.Writer, done <-chan struct{}) (int, error) {
 		calls = append(calls, argv[0])
 		if argv[0] == "sh" {
 			fmt.Fprintf(stdout, "%s n\n", argv[4])
 			return 0, nil
 		}
-		return say(argv, stdout, stderr, gone), nil
+		return say(argv, stdout, stderr, done), nil
 	})
 	results, err := r.Run(soon(t), twoCommands...)
 	require.NoError(t, err)
@@ -275,11 +275,11 @@ func TestRunnerOutOfTime(t *testing.T) {
 func TestRunnerHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begins := true
-		r, _ := newRunner(func(argv []string, stdout, _ io.Writer, gone <-chan struct{}) (int, error) {
+		r, _ := newRunner(func(argv []string, stdout, _ io.Writer, done <-chan struct{}) (int, error) {
 			if begins {
 				fmt.Fprintf(stdout, "%s b\n", argv[4])
 			}
-			<-gone
+			<-done
 			return 0, context.DeadlineExceeded
 		})
 		run := func() error {

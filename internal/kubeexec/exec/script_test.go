@@ -27,16 +27,16 @@ func shells(t *testing.T) map[string][]string {
 	if runtime.GOOS != "linux" {
 		t.Skip("the scripts run in Linux containers")
 	}
-	found := map[string][]string{}
+	got := map[string][]string{}
 	for name, argv := range map[string][]string{
 		"dash": {"dash"}, "bash": {"bash", "--posix"}, "busybox": {"busybox", "sh"}, "sh": {"sh"},
 	} {
 		if path, err := exec.LookPath(argv[0]); err == nil {
-			found[name] = append([]string{path}, argv[1:]...)
+			got[name] = append([]string{path}, argv[1:]...)
 		}
 	}
-	require.NotEmpty(t, found, "no shell")
-	return found
+	require.NotEmpty(t, got, "no shell")
+	return got
 }
 
 // bin returns a directory with an nvidia-smi of the given text and links to the other programs.

@@ -143,7 +143,7 @@ func FuzzStatus(f *testing.F) {
 		if r.RetryAfter < 0 || r.RetryAfter > maxRetryAfter {
 			t.Fatalf("a pause of %s", r.RetryAfter)
 		}
-		if wait, asked := Throttled(failed(Container{}, false, r)); !asked || wait <= 0 || wait > maxRetryAfter {
+		if wait, ok := Throttled(failed(Container{}, false, r)); !ok || wait <= 0 || wait > maxRetryAfter {
 			t.Fatalf("a pause of %s", wait)
 		}
 	})

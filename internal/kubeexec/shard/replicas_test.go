@@ -23,20 +23,20 @@ import (
 )
 
 func TestQuotas(t *testing.T) {
-	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+	timeAt := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
 	for name, tc := range map[string]struct {
 		shards int
 		alive  []replica
 		want   map[string]int
 	}{
 		"nobody":               {4, nil, map[string]int{}},
-		"alone":                {4, []replica{{"a", 0, at(1)}}, map[string]int{"a": 4}},
-		"the first gets more":  {4, []replica{{"c", 0, at(1)}, {"b", 0, at(2)}, {"a", 0, at(3)}}, map[string]int{"c": 2, "b": 1, "a": 1}},
-		"who holds it keeps":   {4, []replica{{"a", 1, at(1)}, {"b", 2, at(2)}, {"c", 1, at(3)}}, map[string]int{"a": 1, "b": 2, "c": 1}},
-		"one gives one":        {5, []replica{{"a", 2, at(1)}, {"b", 2, at(2)}, {"c", 1, at(3)}, {"d", 0, at(4)}}, map[string]int{"a": 2, "b": 1, "c": 1, "d": 1}},
-		"more replicas":        {1, []replica{{"a", 0, at(1)}, {"b", 1, at(2)}}, map[string]int{"a": 0, "b": 1}},
-		"at the same time":     {3, []replica{{"b", 0, at(1)}, {"a", 0, at(1)}}, map[string]int{"a": 2, "b": 1}},
-		"as many as there are": {3, []replica{{"a", 3, at(1)}, {"b", 0, at(1)}, {"c", 0, at(1)}}, map[string]int{"a": 1, "b": 1, "c": 1}},
+		"alone":                {4, []replica{{"a", 0, timeAt(1)}}, map[string]int{"a": 4}},
+		"the first gets more":  {4, []replica{{"c", 0, timeAt(1)}, {"b", 0, timeAt(2)}, {"a", 0, timeAt(3)}}, map[string]int{"c": 2, "b": 1, "a": 1}},
+		"who holds it keeps":   {4, []replica{{"a", 1, timeAt(1)}, {"b", 2, timeAt(2)}, {"c", 1, timeAt(3)}}, map[string]int{"a": 1, "b": 2, "c": 1}},
+		"one gives one":        {5, []replica{{"a", 2, timeAt(1)}, {"b", 2, timeAt(2)}, {"c", 1, timeAt(3)}, {"d", 0, timeAt(4)}}, map[string]int{"a": 2, "b": 1, "c": 1, "d": 1}},
+		"more replicas":        {1, []replica{{"a", 0, timeAt(1)}, {"b", 1, timeAt(2)}}, map[string]int{"a": 0, "b": 1}},
+		"at the same time":     {3, []replica{{"b", 0, timeAt(1)}, {"a", 0, timeAt(1)}}, map[string]int{"a": 2, "b": 1}},
+		"as many as there are": {3, []replica{{"a", 3, timeAt(1)}, {"b", 0, timeAt(1)}, {"c", 0, timeAt(1)}}, map[string]int{"a": 1, "b": 1, "c": 1}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, quotas(tc.shards, tc.alive)) })
 	}

@@ -28,8 +28,8 @@ func eightGPUs(tb testing.TB, template []byte) []byte {
 		}
 		clocks.WriteString("\t\t\t</supported_mem_clock>\n")
 	}
-	from, to := strings.Index(one, "<supported_clocks>"), strings.Index(one, "</supported_clocks>")
-	one = one[:from] + clocks.String() + one[to:]
+	start, stop := strings.Index(one, "<supported_clocks>"), strings.Index(one, "</supported_clocks>")
+	one = one[:start] + clocks.String() + one[stop:]
 	var processes strings.Builder
 	for i := range 8 {
 		fmt.Fprintf(&processes, "\t\t\t<process_info>\n\t\t\t\t<gpu_instance_id>N/A</gpu_instance_id>\n\t\t\t\t<compute_instance_id>N/A</compute_instance_id>\n"+

@@ -130,14 +130,14 @@ func TestXMLPartsAreSeparate(t *testing.T) {
 
 // If one of two elements with the same meaning is missing, the other one is used.
 func TestXMLSecondBest(t *testing.T) {
-	at := func(attribute, element string) string {
+	path := func(attribute, element string) string {
 		log, err := XML([]byte("<nvidia_smi_log><gpu" + attribute + ">" + element + "</gpu></nvidia_smi_log>"))
 		require.NoError(t, err)
 		require.Len(t, log.GPUs, 1)
 		return log.GPUs[0].Device.Info.PCIAddress
 	}
-	assert.Equal(t, "0000:1a:00.0", at(` id="00000000:1A:00.0"`, ""))
-	assert.Equal(t, "0000:1b:00.0", at("", "<pci><pci_bus_id>00000000:1B:00.0</pci_bus_id></pci>"))
+	assert.Equal(t, "0000:1a:00.0", path(` id="00000000:1A:00.0"`, ""))
+	assert.Equal(t, "0000:1b:00.0", path("", "<pci><pci_bus_id>00000000:1B:00.0</pci_bus_id></pci>"))
 
 	for element, want := range map[string]float64{
 		"<power_limit>300.00 W</power_limit>":                                                                        300,

@@ -31,8 +31,8 @@ func oneGPU(t *testing.T, elements string) *GPU {
 // oneRow reads a table of one row.
 func oneRow(t *testing.T, names, row string) *GPU {
 	t.Helper()
-	log, found := QueryGPU([]byte(names+"\n"+row+"\n"), nil)
-	require.True(t, found)
+	log, ok := QueryGPU([]byte(names+"\n"+row+"\n"), nil)
+	require.True(t, ok)
 	require.Zero(t, log.Dropped)
 	require.Len(t, log.GPUs, 1)
 	return &log.GPUs[0]

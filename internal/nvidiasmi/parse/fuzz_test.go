@@ -51,8 +51,8 @@ func sound(t *testing.T, log *Listing) {
 		replays, _ := d.PCIe.Replays.Get()
 		assert.GreaterOrEqual(t, replays, int64(0))
 		for _, e := range d.Errors {
-			n, known := e.Count.Get()
-			assert.True(t, known)
+			n, ok := e.Count.Get()
+			assert.True(t, ok)
 			assert.GreaterOrEqual(t, n, int64(0))
 		}
 		soundECC(t, &d.ECC)
@@ -74,8 +74,8 @@ func soundECC(t *testing.T, ecc *gpu.ECC) {
 	}
 	require.LessOrEqual(t, len(ecc.Locations), int(gpu.NumErrorLocations)*int(numKinds))
 	for _, e := range ecc.Locations {
-		n, known := e.Count.Get()
-		assert.True(t, known)
+		n, ok := e.Count.Get()
+		assert.True(t, ok)
 		assert.GreaterOrEqual(t, n, int64(0))
 	}
 }

@@ -253,8 +253,8 @@ var csvExample = []string{
 func TestTables(t *testing.T) {
 	for _, name := range []string{"465.csv", "595.csv", "610.csv", "lost.csv", "noheader-nounits.csv"} {
 		t.Run(name, func(t *testing.T) {
-			log, found := QueryGPU(testdata(t, "csv/"+name), csvExample)
-			require.True(t, found)
+			log, ok := QueryGPU(testdata(t, "csv/"+name), csvExample)
+			require.True(t, ok)
 			golden(t, name, describe(log))
 		})
 	}
@@ -262,8 +262,8 @@ func TestTables(t *testing.T) {
 
 func TestProcessTables(t *testing.T) {
 	d := &description{}
-	apps, found, dropped := ComputeApps(testdata(t, "csv/apps.csv"), nil)
-	require.True(t, found)
+	apps, ok, dropped := ComputeApps(testdata(t, "csv/apps.csv"), nil)
+	require.True(t, ok)
 	assert.Zero(t, dropped)
 	for _, p := range apps {
 		describeProcess(d, p)

@@ -37,8 +37,8 @@ func TestTrapAliases(t *testing.T) {
 }
 
 func TestTrapRowIndexIsNotTheGPUIndex(t *testing.T) {
-	log, found := QueryGPU(testdata(t, "csv/lost.csv"), nil)
-	require.True(t, found)
+	log, ok := QueryGPU(testdata(t, "csv/lost.csv"), nil)
+	require.True(t, ok)
 	require.True(t, log.Complete, "the message before the heading is no broken row")
 	var indices []int
 	for _, g := range log.GPUs {
@@ -52,9 +52,9 @@ func TestTrapRowIndexIsNotTheGPUIndex(t *testing.T) {
 }
 
 func TestTrapRowWithoutIdentity(t *testing.T) {
-	log, found := QueryGPU([]byte("index, uuid, pci.bus_id, memory.used [MiB], name\n0, GPU-a, 00000000:0A:00.0, 0 MiB, A\n"+
+	log, ok := QueryGPU([]byte("index, uuid, pci.bus_id, memory.used [MiB], name\n0, GPU-a, 00000000:0A:00.0, 0 MiB, A\n"+
 		"[GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]\n2, GPU-c, 00000000:10:00.0, 0 MiB, A\n"), nil)
-	require.True(t, found)
+	require.True(t, ok)
 	assert.True(t, log.Complete)
 	require.Len(t, log.GPUs, 3)
 	assert.Equal(t, gpu.Device{Vendor: gpu.NVIDIA, Faults: []gpu.Fault{{Type: gpu.FaultLost, Message: "GPU is lost"}}}, log.GPUs[1].Device)

@@ -38,8 +38,8 @@ func TestRecoveryActions(t *testing.T) {
 		g := oneGPU(t, "<gpu_recovery_action>"+printed+"</gpu_recovery_action>")
 		assert.Equal(t, want, g.Device.RecoveryAction, printed)
 		assert.Equal(t, printed == "Unknown Error" || printed == "[Whatever]", len(g.Refusals) == 1, printed)
-		action, known := want.Get()
-		if !known || action == gpu.RecoveryNone {
+		action, ok := want.Get()
+		if !ok || action == gpu.RecoveryNone {
 			assert.Empty(t, g.Device.Faults, printed)
 		} else if assert.Len(t, g.Device.Faults, 1, printed) {
 			assert.Equal(t, faults[action], g.Device.Faults[0].Type, printed)

@@ -21,11 +21,11 @@ func TestRecordedHardware(t *testing.T) {
 	files := recordings(t, "nvidia-smi-xml")
 	for name, want := range recordedHardware {
 		t.Run(name, func(t *testing.T) {
-			at := slices.IndexFunc(files, func(f string) bool { return strings.HasSuffix(f, name) })
-			require.GreaterOrEqual(t, at, 0, "the recording is gone")
-			log, err := XML(load(t, files[at]))
+			index := slices.IndexFunc(files, func(f string) bool { return strings.HasSuffix(f, name) })
+			require.GreaterOrEqual(t, index, 0, "the recording is gone")
+			log, err := XML(load(t, files[index]))
 			require.NoError(t, err)
-			require.GreaterOrEqual(t, len(log.GPUs), len(want), filepath.Base(files[at]))
+			require.GreaterOrEqual(t, len(log.GPUs), len(want), filepath.Base(files[index]))
 			for i, lines := range want {
 				if lines == nil {
 					continue
@@ -155,8 +155,8 @@ func TestRecordedVoltages(t *testing.T) {
 			}
 			log, err := XML(load(t, file))
 			require.NoError(t, err)
-			got, known := voltageOf(&log.GPUs[0]).Get()
-			assert.Equal(t, volts > 0, known, name)
+			got, ok := voltageOf(&log.GPUs[0]).Get()
+			assert.Equal(t, volts > 0, ok, name)
 			assert.InDelta(t, volts, got, 1e-9, name)
 			delete(want, name)
 		}
@@ -193,8 +193,8 @@ func TestRecordedSessions(t *testing.T) {
 	for _, file := range recordings(t, "nvidia-smi-csv") {
 		for name, sessions := range want {
 			if strings.HasSuffix(file, name) {
-				log, found := QueryGPU(load(t, file), nil)
-				require.True(t, found)
+				log, ok := QueryGPU(load(t, file), nil)
+				require.True(t, ok)
 				assert.Equal(t, sessions, log.GPUs[0].Device.Encoder, name)
 				if strings.HasPrefix(name, "rtx-4080") {
 					assert.Equal(t, gpu.ECC{}, log.GPUs[0].Device.ECC, "it has no ECC, and prints 0 in 8 columns")

@@ -101,8 +101,8 @@ func indexOf(g *GPU) gpu.Opt[float64] {
 // checkQueryGPU compares a listing with the cells of its table. No recorded table has a comma in a cell.
 func checkQueryGPU(t *testing.T, data []byte) {
 	t.Helper()
-	log, found := QueryGPU(data, nil)
-	require.True(t, found)
+	log, ok := QueryGPU(data, nil)
+	require.True(t, ok)
 	assert.True(t, log.Complete)
 	rows := strings.Split(strings.TrimSpace(string(data)), "\n")
 	names := strings.Split(rows[0], ", ")
@@ -121,20 +121,20 @@ func checkQueryGPU(t *testing.T, data []byte) {
 		for name, q := range csvNumbers() {
 			printed := cells[name]
 			value, unit, isNumber := printedNumber(printed)
-			got, known := q.get(g).Get()
+			got, exists := q.get(g).Get()
 			if !isNumber {
-				assert.True(t, q.shared || !known, "%s is %q and came out as %v", name, printed, got)
+				assert.True(t, q.shared || !exists, "%s is %q and came out as %v", name, printed, got)
 				continue
 			}
 			require.Contains(t, q.units, unit, name)
-			assert.True(t, known, "%s is %q and came out absent", name, printed)
+			assert.True(t, exists, "%s is %q and came out absent", name, printed)
 			assert.InDelta(t, value*q.units[unit], got, 1e-9*max(1, value*q.units[unit]), name)
 			numbers++
 		}
 		for name, reason := range map[string]gpu.ThrottleReason{"sw_power_cap": gpu.ThrottleSWPowerCap, "hw_slowdown": gpu.ThrottleHWSlowdown} {
-			active, known := g.Device.Throttle[reason].Active.Get()
+			active, exists := g.Device.Throttle[reason].Active.Get()
 			assert.Equal(t, cells["clocks_event_reasons."+name] == "Active", active)
-			assert.True(t, known)
+			assert.True(t, exists)
 		}
 		checkProtected(t, cells["protected_memory.used"], cells["protected_memory.total"], g)
 		assert.Empty(t, g.Refusals)
@@ -144,8 +144,8 @@ func checkQueryGPU(t *testing.T, data []byte) {
 
 func checkApps(t *testing.T, data []byte) {
 	t.Helper()
-	processes, found, dropped := ComputeApps(data, nil)
-	require.True(t, found)
+	processes, exists, dropped := ComputeApps(data, nil)
+	require.True(t, exists)
 	assert.Zero(t, dropped)
 	rows := strings.Split(strings.TrimSpace(string(data)), "\n")[1:]
 	require.Len(t, processes, len(rows))
@@ -244,11 +244,11 @@ func TestRecordedCaptures(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			data := load(t, file)
 			seen := map[string]bool{}
-			at := command.FindAllSubmatchIndex(data, -1)
-			for i, m := range at {
+			matches := command.FindAllSubmatchIndex(data, -1)
+			for i, m := range matches {
 				end := len(data)
-				if i+1 < len(at) {
-					end = at[i+1][0]
+				if i+1 < len(matches) {
+					end = matches[i+1][0]
 				}
 				part := data[m[1]:end]
 				if cut := bytes.Index(part, []byte("\n####")); cut == 0 {
@@ -306,7 +306,7 @@ func TestRecordedErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := load(t, file)
 			d := Diagnose(data, nil, 0)
-			if failure, known := want[name]; known {
+			if failure, ok := want[name]; ok {
 				assert.Equal(t, failure, d.Failure)
 				assert.NotEmpty(t, d.Message)
 				_, err := XML(data)

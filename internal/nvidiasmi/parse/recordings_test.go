@@ -46,13 +46,13 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-func (n *node) all(name string) (found []*node) {
+func (n *node) all(name string) (result []*node) {
 	for _, c := range n.children {
 		if c.name == name {
-			found = append(found, c)
+			result = append(result, c)
 		}
 	}
-	return found
+	return result
 }
 
 // at returns the text of an element by its path.
@@ -94,7 +94,7 @@ func parseXML(t *testing.T, data []byte) *node {
 func printedNumber(s string) (value float64, unit string, ok bool) {
 	s, unit, _ = strings.Cut(s, " ")
 	s = strings.TrimPrefix(s, "P")
-	if trimmed, found := strings.CutSuffix(s, "x"); found {
+	if trimmed, exists := strings.CutSuffix(s, "x"); exists {
 		s = trimmed
 	}
 	value, err := parseFloat(s)
@@ -160,15 +160,15 @@ func checkNumber(t *testing.T, n *node, path string, q quantity, g *GPU) int {
 	t.Helper()
 	printed, _ := n.at(path)
 	value, unit, isNumber := printedNumber(printed)
-	got, known := q.get(g).Get()
+	got, exists := q.get(g).Get()
 	if !isNumber {
 		if !q.shared {
-			assert.False(t, known, "%s is %q and came out as %v", path, printed, got)
+			assert.False(t, exists, "%s is %q and came out as %v", path, printed, got)
 		}
 		return 0
 	}
 	factor, ok := q.units[unit]
-	if !assert.True(t, ok, "%s: unit %q", path, unit) || !assert.True(t, known, "%s is %q and came out absent", path, printed) {
+	if !assert.True(t, ok, "%s: unit %q", path, unit) || !assert.True(t, exists, "%s is %q and came out absent", path, printed) {
 		return 0
 	}
 	assert.InDelta(t, value*factor, got, 1e-9*max(1, value*factor), "%s is %q", path, printed)
@@ -195,13 +195,13 @@ func checkFlags(t *testing.T, n *node, g *GPU) {
 	for path, get := range xmlFlags() {
 		printed, _ := n.at(path)
 		want, isFlag := words[printed]
-		got, known := get(g).Get()
+		got, ok := get(g).Get()
 		switch {
 		case isFlag:
-			assert.True(t, known, "%s is %q and came out absent", path, printed)
+			assert.True(t, ok, "%s is %q and came out absent", path, printed)
 			assert.Equal(t, want, got, path)
 		case printed == "N/A":
-			assert.False(t, known, "%s is %q and came out as %t", path, printed, got)
+			assert.False(t, ok, "%s is %q and came out as %t", path, printed, got)
 		}
 	}
 	for reason := range g.Device.Throttle {

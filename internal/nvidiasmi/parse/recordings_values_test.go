@@ -140,32 +140,32 @@ func voltageOf(g *GPU) gpu.Opt[float64] {
 
 // moreNumbers are numbers that only some boards or versions print.
 func moreNumbers(q map[string]quantity) {
-	of := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
+	newQuantity := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
 		return quantity{units: units, get: func(g *GPU) gpu.Opt[float64] { return get(&g.Device) }}
 	}
 	either := func(units map[string]float64, get func(*gpu.Device) gpu.Opt[float64]) quantity {
-		v := of(units, get)
+		v := newQuantity(units, get)
 		v.shared = true
 		return v
 	}
 	inBanks := map[string]float64{"bank(s)": 1}
-	q["bar1_memory_usage/total"] = of(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Limit) })
-	q["bar1_memory_usage/used"] = of(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Usage) })
-	q["pci/replay_rollover_counter"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.PCIe.ReplayRollovers) })
+	q["bar1_memory_usage/total"] = newQuantity(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Limit) })
+	q["bar1_memory_usage/used"] = newQuantity(mebibytes, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Memory.BAR1Usage) })
+	q["pci/replay_rollover_counter"] = newQuantity(plain, func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.PCIe.ReplayRollovers) })
 	q["gpu_memory_power_readings/average_power_draw"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Memory })
 	for _, readings := range []string{"power_readings", "gpu_power_readings"} {
 		q[readings+"/min_power_limit"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitMin] })
 		q[readings+"/default_power_limit"] = either(inWatts, func(d *gpu.Device) gpu.Opt[float64] { return d.Power.Limit[gpu.LimitDefault] })
 	}
-	q["encoder_stats/session_count"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Encoder.Count) })
-	q["fbc_stats/session_count"] = of(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.FrameBuffer.Count) })
+	q["encoder_stats/session_count"] = newQuantity(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.Encoder.Count) })
+	q["fbc_stats/session_count"] = newQuantity(plain, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.FrameBuffer.Count) })
 	for name, limit := range map[string]gpu.Limit{"max_gpu": gpu.LimitMax, "slow": gpu.LimitDegraded, "max": gpu.LimitCritical} {
 		q["temperature/gpu_temp_"+name+"_tlimit_threshold"] = quantity{units: inCelsius, get: func(g *GPU) gpu.Opt[float64] { return g.TLimitPoints[limit] }}
 	}
 	for name, spares := range map[string]gpu.Spares{
 		"max": gpu.SparesMax, "high": gpu.SparesHigh, "partial": gpu.SparesPartial, "low": gpu.SparesLow, "none": gpu.SparesNone,
 	} {
-		q["remapped_rows/row_remapper_histogram/row_remapper_histogram_"+name] = of(inBanks, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.MemoryBanks[spares]) })
+		q["remapped_rows/row_remapper_histogram/row_remapper_histogram_"+name] = newQuantity(inBanks, func(d *gpu.Device) gpu.Opt[float64] { return asFloat(d.MemoryBanks[spares]) })
 	}
 	for kind, words := range map[gpu.ErrorType][2]string{gpu.ErrorCorrected: {"correctable", "single_bit"}, gpu.ErrorUncorrected: {"uncorrectable", "double_bit"}} {
 		dram := func(d *gpu.Device) gpu.Opt[float64] { return totalOf(d.ECC.Memory[gpu.MemoryDRAM][kind]) }

@@ -35,8 +35,8 @@ func TestTrapWindowsLineEndsAndByteOrderMarks(t *testing.T) {
 		big = append(big, byte(u>>8), byte(u))
 	}
 	for _, data := range [][]byte{[]byte(table), []byte("\uFEFF" + table), little, big} {
-		log, found := QueryGPU(data, nil)
-		require.True(t, found)
+		log, ok := QueryGPU(data, nil)
+		require.True(t, ok)
 		require.Len(t, log.GPUs, 1)
 		assert.Equal(t, "A", log.GPUs[0].Device.Model)
 		assert.Equal(t, gpu.Some(int64(5<<20)), log.GPUs[0].Device.Memory.Usage)

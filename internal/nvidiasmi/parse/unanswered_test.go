@@ -47,8 +47,8 @@ func TestEveryReadingFails(t *testing.T) {
 						row[i] = cell
 					}
 				}
-				listing, found := QueryGPU([]byte(strings.Join(fields, ", ")+"\n"+strings.Join(row, ", ")+"\n"), fields)
-				require.True(t, found)
+				listing, exists := QueryGPU([]byte(strings.Join(fields, ", ")+"\n"+strings.Join(row, ", ")+"\n"), fields)
+				require.True(t, exists)
 				require.Len(t, listing.GPUs, 1)
 				g := &listing.GPUs[0]
 				assert.Equal(t, tt.unreachable, g.Unreadable)
@@ -69,19 +69,19 @@ func TestEveryReadingFails(t *testing.T) {
 // The same in XML, as nvidia-smi 535 prints it: what a GPU never has is N/A, and elements without a value have the error as their text.
 func TestEveryReadingFailsInXML(t *testing.T) {
 	data := strings.Replace(string(testdata(t, "xml/v13-580.xml")), "<channel_repair_pending>Yes", "<channel_repair_pending>No", 1)
-	at := strings.LastIndex(data, "<gpu id=")
+	index := strings.LastIndex(data, "<gpu id=")
 	for _, path := range []string{"product_name", "uuid", "pci_bus_id", "minor_number"} {
-		data = data[:at] + strings.Replace(data[at:], "<"+path+">", "<"+path+"><!-- kept -->", 1)
+		data = data[:index] + strings.Replace(data[index:], "<"+path+">", "<"+path+"><!-- kept -->", 1)
 	}
 	leaf := regexp.MustCompile(`>[^<>\n]+</`)
-	broken := data[:at] + leaf.ReplaceAllStringFunc(data[at:], func(s string) string {
+	broken := data[:index] + leaf.ReplaceAllStringFunc(data[index:], func(s string) string {
 		if strings.Contains(s, "N/A") {
 			return s
 		}
 		return ">Unknown Error</"
 	})
 	for _, path := range []string{"product_name", "uuid", "pci_bus_id", "minor_number"} {
-		value := regexp.MustCompile(fmt.Sprintf("<%s><!-- kept -->([^<]+)<", path)).FindStringSubmatch(data[at:])[1]
+		value := regexp.MustCompile(fmt.Sprintf("<%s><!-- kept -->([^<]+)<", path)).FindStringSubmatch(data[index:])[1]
 		broken = strings.Replace(broken, fmt.Sprintf("<%s><!-- kept -->Unknown Error<", path), fmt.Sprintf("<%s>%s<", path, value), 1)
 	}
 	listing, err := XML([]byte(broken))

@@ -32,21 +32,21 @@ func TestCallsAreRemembered(t *testing.T) {
 	require.EqualError(t, first, "nvml: GPU-1: read energy (nvmlDeviceGetTotalEnergyConsumption): "+
 		"unknown error in the driver; see the kernel log (dmesg)")
 	assert.Equal(t, "energy", c.problems[0].What)
-	var asked []int
+	var calls []int
 	for read := range 70 {
 		c.Begin()
 		if c.Can(energy) {
-			asked = append(asked, read)
+			calls = append(calls, read)
 			c.OK(energy, Timeout)
 		}
 		require.Len(t, c.problems, 1)
-		if len(asked) == 0 {
+		if len(calls) == 0 {
 			require.Same(t, first, c.problems[0].Err, "the problem stays as it was")
 		} else {
 			require.ErrorIs(t, c.problems[0].Err, Timeout, "the reason is the present one")
 		}
 	}
-	assert.Equal(t, []int{1, 5, 13, 29, 61}, asked, "ever less often")
+	assert.Equal(t, []int{1, 5, 13, 29, 61}, calls, "ever less often")
 	for !c.Can(energy) {
 		c.Begin()
 	}

@@ -144,8 +144,8 @@ func cacheOf(t *testing.T, name, path string) string {
 	write(t, file, data)
 	for cut := range data { // one that is cut anywhere names nothing that is not there
 		write(t, file+".cut", data[:cut])
-		for _, found := range cached(file+".cut", name) {
-			assert.Contains(t, path, found)
+		for _, ok := range cached(file+".cut", name) {
+			assert.Contains(t, path, ok)
 		}
 	}
 	return file

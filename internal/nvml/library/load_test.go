@@ -67,8 +67,8 @@ func TestMissingLibrary(t *testing.T) {
 func TestUnsafeLibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), libraryName)
 	require.NoError(t, os.WriteFile(path, []byte("this is no library"), 0o600))
-	for what, unsafe := range map[string]string{"the library": path, "its folder": filepath.Dir(path)} {
-		t.Run(what, func(t *testing.T) {
+	for name, unsafe := range map[string]string{"the library": path, "its folder": filepath.Dir(path)} {
+		t.Run(name, func(t *testing.T) {
 			before, err := os.Stat(unsafe)
 			require.NoError(t, err)
 			require.NoError(t, os.Chmod(unsafe, before.Mode().Perm()|0o022))

@@ -98,11 +98,11 @@ func TestEveryPathHasAnExample(t *testing.T) {
 	all := examples(t)
 	for path := range load(t, false).Paths.Map() {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{[a-z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `[^/?]+`) + `(\?.*)?$`)
-		found := false
+		ok := false
 		for _, e := range all {
-			found = found || pattern.MatchString(e.target)
+			ok = ok || pattern.MatchString(e.target)
 		}
-		assert.True(t, found, path)
+		assert.True(t, ok, path)
 	}
 }
 
@@ -117,12 +117,12 @@ func documentedStatus(answer any) int {
 }
 
 // difference returns the place at which an answer differs from the wanted one; empty if it does not.
-func difference(where string, want, got any) string {
+func difference(place string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
 		got, ok := got.(map[string]any)
 		if !ok {
-			return where + ": no object"
+			return place + ": no object"
 		}
 		_, more := want[leftOut]
 		for name, v := range want {
@@ -130,36 +130,36 @@ func difference(where string, want, got any) string {
 				continue
 			}
 			if _, ok := got[name]; !ok {
-				return fmt.Sprintf("%s has no %s", where, name)
+				return fmt.Sprintf("%s has no %s", place, name)
 			}
-			if d := difference(where+"."+name, v, got[name]); d != "" {
+			if d := difference(place+"."+name, v, got[name]); d != "" {
 				return d
 			}
 		}
 		for name := range got {
 			if _, ok := want[name]; !ok && !more {
-				return fmt.Sprintf("%s has %s", where, name)
+				return fmt.Sprintf("%s has %s", place, name)
 			}
 		}
 	case []any:
 		got, ok := got.([]any)
 		if !ok {
-			return where + ": no list"
+			return place + ": no list"
 		}
 		if n := len(want); n > 0 && want[n-1] == leftOut {
 			want, got = want[:n-1], got[:min(n-1, len(got))]
 		}
 		if len(want) != len(got) {
-			return fmt.Sprintf("%s has %d entries, not %d", where, len(got), len(want))
+			return fmt.Sprintf("%s has %d entries, not %d", place, len(got), len(want))
 		}
 		for i := range want {
-			if d := difference(fmt.Sprintf("%s[%d]", where, i), want[i], got[i]); d != "" {
+			if d := difference(fmt.Sprintf("%s[%d]", place, i), want[i], got[i]); d != "" {
 				return d
 			}
 		}
 	default:
 		if want != got {
-			return fmt.Sprintf("%s: %v, not %v", where, got, want)
+			return fmt.Sprintf("%s: %v, not %v", place, got, want)
 		}
 	}
 	return ""
@@ -167,14 +167,14 @@ func difference(where string, want, got any) string {
 
 func compareLines(t *testing.T, want, got string) {
 	t.Helper()
-	wanted, given := strings.Split(want, "\n"), strings.Split(got, "\n")
-	require.Len(t, given, len(wanted))
-	for i := range wanted {
-		begin, cut := strings.CutSuffix(wanted[i], leftOut)
+	wantLines, gotLines := strings.Split(want, "\n"), strings.Split(got, "\n")
+	require.Len(t, gotLines, len(wantLines))
+	for i := range wantLines {
+		begin, cut := strings.CutSuffix(wantLines[i], leftOut)
 		if cut {
-			assert.True(t, strings.HasPrefix(given[i], begin), given[i])
+			assert.True(t, strings.HasPrefix(gotLines[i], begin), gotLines[i])
 		} else {
-			assert.Equal(t, wanted[i], given[i])
+			assert.Equal(t, wantLines[i], gotLines[i])
 		}
 	}
 }

@@ -50,10 +50,10 @@ func buildDocument(routes []route.Route, comments map[string]string) object {
 }
 
 // formsOf returns the other forms of a route.
-func formsOf(routes []route.Route, of *route.Route) []route.Route {
+func formsOf(routes []route.Route, parent *route.Route) []route.Route {
 	var forms []route.Route
 	for _, r := range routes {
-		if r.Path == of.Path && r.Form != "" {
+		if r.Path == parent.Path && r.Form != "" {
 			forms = append(forms, r)
 		}
 	}

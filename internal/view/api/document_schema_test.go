@@ -109,11 +109,11 @@ func declared(t reflect.Type) string {
 
 // typeName returns a type's name, of List[Node] NodeList.
 func typeName(t reflect.Type) string {
-	name, of, generic := strings.Cut(t.Name(), "[")
+	name, argument, generic := strings.Cut(t.Name(), "[")
 	if !generic {
 		return name
 	}
-	return strings.TrimSuffix(of[strings.LastIndex(of, ".")+1:], "]") + name
+	return strings.TrimSuffix(argument[strings.LastIndex(argument, ".")+1:], "]") + name
 }
 
 // comments returns what the sources of packages say of their types and fields.

@@ -13,8 +13,8 @@ import (
 
 func TestInfo(t *testing.T) {
 	assert.True(t, decode[view.Info](t, get(t, "/api/v1/gpu/info")).Available)
-	gone := decode[view.Info](t, get(t, "/api/v1/gpu/info?cluster=gone"))
-	assert.False(t, gone.Available)
-	assert.Equal(t, []string{"timeout"}, gone.Clusters[0].Sources[0].Reasons)
+	missing := decode[view.Info](t, get(t, "/api/v1/gpu/info?cluster=gone"))
+	assert.False(t, missing.Available)
+	assert.Equal(t, []string{"timeout"}, missing.Clusters[0].Sources[0].Reasons)
 	assert.Equal(t, 404, get(t, "/api/v1/gpu/info?cluster=no").Code)
 }

@@ -65,14 +65,14 @@ func checkAnswers(t *testing.T, doc *openapi3.T, reader *fleet.Fleet) {
 		if n.Cluster != nil {
 			cluster = *n.Cluster
 		}
-		in := "?cluster=" + url.QueryEscape(cluster) + "&node=" + url.QueryEscape(n.Name)
+		query := "?cluster=" + url.QueryEscape(cluster) + "&node=" + url.QueryEscape(n.Name)
 		check("/api/v1/gpu/nodes/{cluster}/{node}", "/api/v1/gpu/nodes/"+url.PathEscape(cluster)+"/"+url.PathEscape(n.Name))
-		check("/api/v1/gpu/summary", "/api/v1/gpu/summary"+in+"&by=workload")
-		check("/gpu/metrics", "/gpu/metrics"+in)
+		check("/api/v1/gpu/summary", "/api/v1/gpu/summary"+query+"&by=workload")
+		check("/gpu/metrics", "/gpu/metrics"+query)
 		for _, g := range n.GPUs {
-			check("/api/v1/gpu/metrics/{id}", "/api/v1/gpu/metrics/"+url.PathEscape(g.ID)+in)
+			check("/api/v1/gpu/metrics/{id}", "/api/v1/gpu/metrics/"+url.PathEscape(g.ID)+query)
 			for _, metric := range reader.HistoryMetrics() {
-				check("/api/v1/gpu/devices/{id}/history", "/api/v1/gpu/devices/"+url.PathEscape(g.ID)+"/history"+in+"&metric="+metric)
+				check("/api/v1/gpu/devices/{id}/history", "/api/v1/gpu/devices/"+url.PathEscape(g.ID)+"/history"+query+"&metric="+metric)
 			}
 		}
 	}

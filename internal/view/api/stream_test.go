@@ -134,21 +134,21 @@ func (*streamed) Flush() {}
 func TestStreamBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(viewtest.NewReader(viewtest.Snapshot()), Settings{})
-		from, to := io.Pipe()
+		reader, writer := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			r := httptest.NewRequest(http.MethodGet, "/api/v1/gpu/stream", nil).WithContext(ctx)
-			h.ServeHTTP(&streamed{discard{http.Header{}}, to}, r)
+			h.ServeHTTP(&streamed{discard{http.Header{}}, writer}, r)
 		}()
 		text := make([]byte, 1000)
-		n, err := from.Read(text)
+		n, err := reader.Read(text)
 		require.NoError(t, err)
 		assert.Equal(t, "retry: 3000\nevent: change\ndata: {\"generation\":42}\n\n", string(text[:n]))
 		for i := range 3 {
-			n, err = from.Read(text)
+			n, err = reader.Read(text)
 			require.NoError(t, err)
 			assert.Equal(t, ": beat\n\n", string(text[:n]))
 			assert.Equal(t, time.Duration(i+1)*15*time.Second, time.Since(start))

@@ -61,10 +61,10 @@ func TestFormAProcess(t *testing.T) {
 	requireJSON(t, `{"pid": 7, "gpu_index": null, "process_type": "unknown", "sm_utilization": null, "memory_utilization": null,
 		"encoder_utilization": null, "decoder_utilization": null, "fb_memory_mb": null, "command": null, "node_name": "here", "cluster_id": null}`,
 		FromProcessA(&view.Process{PID: 7, Node: "here"}, nil))
-	for sent, want := range map[string]string{
+	for input, want := range map[string]string{
 		"compute": "compute", "graphics": "graphics", "mps": "compute", "compute_graphics": "compute", "something": "unknown",
 	} {
-		assert.Equal(t, want, FromProcessA(&view.Process{Type: &sent}, nil).Type, sent)
+		assert.Equal(t, want, FromProcessA(&view.Process{Type: &input}, nil).Type, input)
 	}
 	assert.Equal(t, "train", *FromProcessA(&view.Process{Command: new("train"), CommandLine: new("train --secret")}, nil).Command)
 }

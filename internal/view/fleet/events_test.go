@@ -29,8 +29,8 @@ func eventMessage(host gpu.Host, observed time.Time, events ...gpu.Event) plog.L
 	return record.NewEvents(cfg, receivertest.NewNopSettings(metadata.Type)).Record(&host, events, timestamp(observed))
 }
 
-func xid(code int64, at time.Time) gpu.Event {
-	return gpu.Event{Type: gpu.EventXID, Time: at, DeviceID: "GPU-a-0", Vendor: gpu.NVIDIA, XID: code, Message: "XID 79"}
+func xid(code int64, eventTime time.Time) gpu.Event {
+	return gpu.Event{Type: gpu.EventXID, Time: eventTime, DeviceID: "GPU-a-0", Vendor: gpu.NVIDIA, XID: code, Message: "XID 79"}
 }
 
 var onA = gpu.Host{Name: "a", NodeName: "a", ClusterName: "prod"}

@@ -15,8 +15,8 @@ import (
 // violations returns the violated invariants, for any messages: a GPU that is shown twice, something without bound, numbers that JSON does
 // not have, and tiles that differ from the GPUs.
 func violations(f *Fleet) []string {
-	var found []string
-	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	var result []string
+	add := func(format string, args ...any) { result = append(result, fmt.Sprintf(format, args...)) }
 	s := f.Snapshot()
 	if _, err := json.Marshal(s); err != nil {
 		add("the snapshot is no JSON: %v", err)
@@ -53,28 +53,28 @@ func violations(f *Fleet) []string {
 	if !slices.Equal(ids, slices.Sorted(maps.Keys(gpus))) {
 		add("the tiles are of %v, the GPUs are %v", ids, slices.Sorted(maps.Keys(gpus)))
 	}
-	return append(found, unbounded(f)...)
+	return append(result, unbounded(f)...)
 }
 
 // unbounded returns counts that are wrong or above their limits.
 func unbounded(f *Fleet) []string {
-	var found []string
+	var result []string
 	devices, uses := 0, 0
 	for _, n := range f.state.nodes {
 		devices += len(n.devices)
 		for id, d := range n.devices {
 			uses += len(d.processes) + len(d.containers)
 			if f.state.owners[id] != n {
-				found = append(found, id+" is in a node that does not own it")
+				result = append(result, id+" is in a node that does not own it")
 			}
 		}
 	}
 	s := f.settings
 	if len(f.state.nodes) > s.MaxNodes || devices > s.MaxGPUs || devices != len(f.state.owners) || uses != f.state.uses || uses > 2*s.MaxProcesses ||
 		len(f.pasts.byID) > s.MaxGPUs || len(f.state.fields.keys) > maxFields || len(f.events.ring) > s.MaxEvents {
-		found = append(found, fmt.Sprintf("%d nodes, %d devices, %d owners, %d uses, counted %d", len(f.state.nodes), devices, len(f.state.owners), uses, f.state.uses))
+		result = append(result, fmt.Sprintf("%d nodes, %d devices, %d owners, %d uses, counted %d", len(f.state.nodes), devices, len(f.state.owners), uses, f.state.uses))
 	}
-	return found
+	return result
 }
 
 // page is a reader that asks for what changed.

@@ -108,9 +108,9 @@ func healthy(node string, index int) gpu.Device {
 }
 
 // read returns the message of a read at a time.
-func (m *machine) read(at time.Time) pmetric.Metrics {
-	m.Time = at
-	return m.tracker.End(m.recorder.Record(&m.Node), pcommon.NewTimestampFromTime(at))
+func (m *machine) read(now time.Time) pmetric.Metrics {
+	m.Time = now
+	return m.tracker.End(m.recorder.Record(&m.Node), pcommon.NewTimestampFromTime(now))
 }
 
 // at sets the time of all points of a message.

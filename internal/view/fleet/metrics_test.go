@@ -16,13 +16,13 @@ import (
 
 // Each label of a metric is an attribute that the receiver sends with it, and a metric asks for no label that it does not have.
 func TestLabels(t *testing.T) {
-	sent := map[string]any{}
+	values := map[string]any{}
 	for _, info := range reflect.ValueOf(metadata.MetricsInfo).Fields() {
-		sent[info.FieldByName("Name").String()] = info.FieldByName("Attributes").Interface()
+		values[info.FieldByName("Name").String()] = info.FieldByName("Attributes").Interface()
 	}
 	for name, m := range metrics {
 		assert.LessOrEqual(t, len(m.labels), maxLabels, name)
-		assert.Subset(t, sent[name], m.labels, name)
+		assert.Subset(t, values[name], m.labels, name)
 		for _, label := range m.labels {
 			key := &fieldKey{metric: m}
 			assert.Nil(t, key.optional(label), name)

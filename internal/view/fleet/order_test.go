@@ -94,7 +94,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	m := newMachine("a", 2, 2)
 	f.ConsumeMetrics(m.read(w.now))
-	held := f.Snapshot()
+	snapshot := f.Snapshot()
 	again, _ := newTestFleet(Settings{})
 	again.ConsumeMetrics(newMachine("a", 2, 2).read(start))
 	for i := range m.Devices {
@@ -106,7 +106,7 @@ func TestSnapshotsStayAsTheyAre(t *testing.T) {
 	f.ConsumeMetrics(m.read(w.now))
 	w.pass(time.Hour)
 	f.sweep()
-	assert.Equal(t, again.Snapshot().Nodes, held.Nodes)
+	assert.Equal(t, again.Snapshot().Nodes, snapshot.Nodes)
 }
 
 // An ended series is no longer shown, immediately.
@@ -266,4 +266,4 @@ func TestClockWasAhead(t *testing.T) {
 	}
 }
 
-func timestamp(at time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(at) }
+func timestamp(t time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(t) }

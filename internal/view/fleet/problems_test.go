@@ -36,7 +36,7 @@ func TestProblemsBeginAndEnd(t *testing.T) {
 	assert.Equal(t, []string{"team/train"}, found()[0].Workloads)
 
 	w.pass(period)
-	began := w.now
+	begin := w.now
 	hot(true)
 	w.pass(period)
 	hot(true)
@@ -45,7 +45,7 @@ func TestProblemsBeginAndEnd(t *testing.T) {
 	if throttled.Kind != "throttled" {
 		throttled = found()[1]
 	}
-	assert.Equal(t, began, throttled.Begin.UTC())
+	assert.Equal(t, begin, throttled.Begin.UTC())
 	assert.True(t, throttled.BeginKnown)
 	assert.InDelta(t, period.Seconds(), *throttled.Age, 1e-9)
 	assert.Empty(t, f.Ended())
@@ -61,8 +61,8 @@ func TestProblemsBeginAndEnd(t *testing.T) {
 	require.Len(t, f.Ended(), 2)
 	last := f.Ended()[0]
 	assert.Equal(t, "throttled", last.Kind)
-	assert.Equal(t, began, last.Begin.UTC())
+	assert.Equal(t, begin, last.Begin.UTC())
 	assert.Equal(t, w.now, last.End.UTC())
-	assert.InDelta(t, w.now.Sub(began).Seconds(), *last.Age, 1e-9)
+	assert.InDelta(t, w.now.Sub(begin).Seconds(), *last.Age, 1e-9)
 	assert.Len(t, found(), 1)
 }

@@ -123,16 +123,16 @@ func (w *world) end() string {
 }
 
 func (w *world) move() string {
-	from, to := w.any(), w.any()
-	if from == to || len(from.whole.Devices) == 0 {
+	source, target := w.any(), w.any()
+	if source == target || len(source.whole.Devices) == 0 {
 		return "not"
 	}
-	d := from.whole.Devices[0]
-	from.whole.Devices = from.whole.Devices[1:]
-	from.whole.Processes = slices.DeleteFunc(slices.Clone(from.whole.Processes), func(p gpu.Process) bool { return p.DeviceID == d.ID })
-	from.whole.Containers = slices.DeleteFunc(slices.Clone(from.whole.Containers), func(c gpu.ContainerUse) bool { return c.DeviceID == d.ID })
-	to.whole.Devices = append(slices.Clone(to.whole.Devices), d)
-	return d.ID + " to " + to.Host.NodeName
+	d := source.whole.Devices[0]
+	source.whole.Devices = source.whole.Devices[1:]
+	source.whole.Processes = slices.DeleteFunc(slices.Clone(source.whole.Processes), func(p gpu.Process) bool { return p.DeviceID == d.ID })
+	source.whole.Containers = slices.DeleteFunc(slices.Clone(source.whole.Containers), func(c gpu.ContainerUse) bool { return c.DeviceID == d.ID })
+	target.whole.Devices = append(slices.Clone(target.whole.Devices), d)
+	return d.ID + " to " + target.Host.NodeName
 }
 
 func (w *world) rename() string {
@@ -215,15 +215,15 @@ func (w *world) send(n *worldNode) {
 
 // Check returns what is shown twice or was never sent.
 func (w *world) Check() []string {
-	found := append(violations(w.fleet), w.page.refresh(w.fleet)...)
+	violation := append(violations(w.fleet), w.page.refresh(w.fleet)...)
 	for _, n := range w.fleet.Snapshot().Nodes {
 		for _, g := range n.GPUs {
 			if g.Power.Watts != nil && !w.sent[g.ID][*g.Power.Watts] {
-				found = append(found, fmt.Sprintf("%s never drew %f W", g.ID, *g.Power.Watts))
+				violation = append(violation, fmt.Sprintf("%s never drew %f W", g.ID, *g.Power.Watts))
 			}
 		}
 	}
-	return found
+	return violation
 }
 
 // Recover ends all faults, and compares with a fleet that has had the last messages alone.
@@ -233,7 +233,7 @@ func (w *world) Recover() []string {
 		n.failed, n.skew, n.set = false, 0, w.watch.now
 	}
 	w.Pass((12 * time.Minute).Seconds())
-	found := w.Check()
+	violation := w.Check()
 	fresh := New(Settings{Now: func() time.Time { return w.watch.now }})
 	for _, n := range w.nodes {
 		again := n.machine
@@ -243,7 +243,7 @@ func (w *world) Recover() []string {
 		n.machine = again
 	}
 	if diff := cmp.Diff(fresh.Snapshot().Nodes, w.fleet.Snapshot().Nodes, cmpopts.IgnoreFields(view.Node{}, "Interval", "Begins")); diff != "" {
-		found = append(found, "expected (-), shown (+):\n"+diff)
+		violation = append(violation, "expected (-), shown (+):\n"+diff)
 	}
-	return found
+	return violation
 }

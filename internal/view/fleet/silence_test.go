@@ -49,9 +49,9 @@ func TestSilentNode(t *testing.T) {
 	f.sweep()
 	assert.Empty(t, f.Snapshot().Nodes)
 	assert.Empty(t, f.Snapshot().Clusters)
-	gone := f.Tiles(tiles.Generation)
-	assert.Empty(t, gone.Tiles)
-	assert.Equal(t, []string{"GPU-a", "GPU-b"}, gone.Gone)
+	missing := f.Tiles(tiles.Generation)
+	assert.Empty(t, missing.Tiles)
+	assert.Equal(t, []string{"GPU-a", "GPU-b"}, missing.Gone)
 	assert.Empty(t, f.state.owners)
 	assert.Zero(t, f.state.uses)
 }

@@ -283,8 +283,8 @@ func TestImpossibleValues(t *testing.T) {
 		for _, rm := range message.ResourceMetrics().All() {
 			rm.ScopeMetrics().At(0).Metrics().RemoveIf(func(metric pmetric.Metric) bool { return metric.Name() != impossible.metric })
 			for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
-				of, _ := numbers(metric)
-				for _, p := range of.All() {
+				values, _ := numbers(metric)
+				for _, p := range values.All() {
 					p.SetDoubleValue(impossible.value)
 					points++
 				}

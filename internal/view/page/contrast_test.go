@@ -19,7 +19,7 @@ import (
 // sources calls a function for each of our TypeScript and CSS files.
 func sources(t *testing.T, do func(path, text string)) {
 	t.Helper()
-	found := 0
+	count := 0
 	for _, directory := range []string{"core", "fleet", "parts", "style", "views", "."} {
 		for _, kind := range []string{"*.ts", "*.tsx", "*.css"} {
 			paths, err := filepath.Glob(filepath.Join("src", directory, kind))
@@ -28,11 +28,11 @@ func sources(t *testing.T, do func(path, text string)) {
 				text, err := os.ReadFile(path)
 				require.NoError(t, err)
 				do(path, string(text))
-				found++
+				count++
 			}
 		}
 	}
-	require.Greater(t, found, 30)
+	require.Greater(t, count, 30)
 }
 
 // colours returns the custom properties of each theme in theme.css.

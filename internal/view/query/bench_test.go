@@ -11,14 +11,14 @@ import (
 
 func BenchmarkSummarize(b *testing.B) {
 	s := viewtest.Fleet(1000, 8, 64)
-	for _, by := range []By{ByNothing, ByCluster, ByNode, ByNamespace, ByWorkload, ByModel} {
-		b.Run("by_"+string(by), func(b *testing.B) {
+	for _, grouping := range []By{ByNothing, ByCluster, ByNode, ByNamespace, ByWorkload, ByModel} {
+		b.Run("by_"+string(grouping), func(b *testing.B) {
 			for b.Loop() {
 				nodes, err := Nodes(s, Scope{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				Summarize(Scope{}, nodes, by)
+				Summarize(Scope{}, nodes, grouping)
 			}
 		})
 	}

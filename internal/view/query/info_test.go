@@ -26,10 +26,10 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, "unread", *info.Sources[5].Node)
 	assert.Equal(t, []string{"timeout"}, info.Sources[5].Reasons)
 
-	gone := Scope{Cluster: "gone"}
-	nodes, err := Select(s, gone)
+	missing := Scope{Cluster: "gone"}
+	nodes, err := Select(s, missing)
 	require.NoError(t, err)
-	info = Info(s, gone, nodes)
+	info = Info(s, missing, nodes)
 	assert.False(t, info.Available)
 	assert.Equal(t, []string{"timeout"}, info.Clusters[0].Sources[0].Reasons)
 	assert.NotNil(t, info.Vendors)

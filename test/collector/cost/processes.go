@@ -67,8 +67,8 @@ func realCosts() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, costs, found := strings.Cut(string(text), "[cost]\n")
-	if !found {
+	_, costs, ok := strings.Cut(string(text), "[cost]\n")
+	if !ok {
 		return "", fmt.Errorf("%s has no [cost]", path)
 	}
 	return "[cost]\nwait = busy\n" + costs, nil

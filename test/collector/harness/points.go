@@ -60,22 +60,22 @@ type Points []Point
 
 // Select returns the points of the metric that have the attributes, given in pairs.
 func (ps Points) Select(metric string, attributes ...string) Points {
-	var found Points
+	var result Points
 	for i := range ps {
 		if ps[i].Is(metric, attributes...) {
-			found = append(found, ps[i])
+			result = append(result, ps[i])
 		}
 	}
-	return found
+	return result
 }
 
 // Value returns the value of the only point of the metric that has the attributes. It returns false if there is none or more than one.
 func (ps Points) Value(metric string, attributes ...string) (float64, bool) {
-	found := ps.Select(metric, attributes...)
-	if len(found) != 1 {
+	result := ps.Select(metric, attributes...)
+	if len(result) != 1 {
 		return 0, false
 	}
-	return found[0].Value, true
+	return result[0].Value, true
 }
 
 // Distinct returns the values of an attribute on the points.

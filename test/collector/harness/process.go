@@ -148,14 +148,14 @@ func (p *Process) Kill() {
 
 // Complaints returns the log lines with level warning or higher.
 func (p *Process) Complaints() []string {
-	var found []string
+	var result []string
 	for line := range strings.Lines(p.Output()) {
 		if fields := strings.Split(line, "\t"); len(fields) > 1 && fields[1] != "info" && fields[1] != "debug" ||
 			strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			found = append(found, strings.TrimSpace(line))
+			result = append(result, strings.TrimSpace(line))
 		}
 	}
-	return found
+	return result
 }
 
 // output collects what a process writes while others read it.

@@ -14,9 +14,9 @@ import (
 
 func TestMessage(t *testing.T) {
 	fleet := Fleet{Nodes: 2, GPUs: 8, Processes: 64, Clusters: 2}
-	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for number, agent := range fleet.All() {
-		m := agent.Metrics(at)
+		m := agent.Metrics(start)
 		assert.Empty(t, otlptest.Violations(m))
 		points := otlptest.Points(m)
 		devices := map[any]bool{}
@@ -31,7 +31,7 @@ func TestMessage(t *testing.T) {
 		assert.Len(t, otlptest.Of(points, "container.gpu.allocated"), 8)
 		t.Logf("%d points", m.DataPointCount())
 
-		later := agent.Metrics(at.Add(30 * time.Second))
+		later := agent.Metrics(start.Add(30 * time.Second))
 		assert.Equal(t, m.DataPointCount(), later.DataPointCount())
 	}
 }

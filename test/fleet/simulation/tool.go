@@ -176,8 +176,8 @@ func (t *Tool) table(m *Machine, names []string, now time.Time) (string, int) {
 	selection := make([]column, len(names))
 	var b strings.Builder
 	for i, name := range names {
-		c, known := t.columns[name]
-		if !known {
+		c, ok := t.columns[name]
+		if !ok {
 			return fmt.Sprintf("Field %q is not a valid field to query.\n\n", name), 2
 		}
 		selection[i] = c

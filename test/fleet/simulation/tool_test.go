@@ -44,8 +44,8 @@ func TestTool(t *testing.T) {
 		require.Len(t, node.Devices, 8)
 		require.Len(t, node.Processes, 8)
 		assert.NotEqual(t, node.Devices[0].ID, node.Devices[1].ID)
-		power, known := node.Devices[3].Utilization[gpu.TaskGeneral].Get()
-		require.True(t, known)
+		power, ok := node.Devices[3].Utilization[gpu.TaskGeneral].Get()
+		require.True(t, ok)
 		if i == 0 {
 			first = power
 		}

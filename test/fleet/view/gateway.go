@@ -146,7 +146,7 @@ func (g *gateway) heap(ctx context.Context) (int64, error) {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if value, found := strings.CutPrefix(lines.Text(), "# HeapAlloc = "); found {
+		if value, ok := strings.CutPrefix(lines.Text(), "# HeapAlloc = "); ok {
 			return strconv.ParseInt(value, 10, 64)
 		}
 	}

@@ -88,11 +88,11 @@ func (c *amdGPU) leaves() []string {
 
 // partition divides it into partitions, or makes it one device.
 func (c *amdGPU) partition(divide bool) {
-	from := c.Card
+	first := c.Card
 	if c.Card = c.whole; divide {
 		c.Card = c.parts
 	}
-	c.Status, c.Readings, c.RAS = from.Status, from.Readings, from.RAS
+	c.Status, c.Readings, c.RAS = first.Status, first.Readings, first.RAS
 }
 
 // field is a field of its gpu_metrics table. Not every revision has it.

@@ -68,12 +68,12 @@ func newAMDNode(t *testing.T, h *histories.History, tool command.Tool, source fu
 		s.sequence.Changing = append(s.sequence.Changing, "hw.name") // it numbers what there is
 	}
 	s.begin(filepath.Join(n.root, "proc"), func(want gpu.Group) gpu.Source {
-		made := source(n, want)
+		result := source(n, want)
 		t.Cleanup(func() {
 			n.restore() // a read that hangs must not outlast its test
-			require.NoError(t, made.Close())
+			require.NoError(t, result.Close())
 		})
-		return made
+		return result
 	})
 	return s
 }

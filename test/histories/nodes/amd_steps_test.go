@@ -150,8 +150,8 @@ func (n *amdNode) recover() {
 	}
 }
 
-func (n *amdNode) touched(at string) bool {
-	return slices.ContainsFunc(n.cards, func(c *amdGPU) bool { return c.Address == at && (c.changed || c.turn > 0 && n.sequence.ClockSet) })
+func (n *amdNode) touched(address string) bool {
+	return slices.ContainsFunc(n.cards, func(c *amdGPU) bool { return c.Address == address && (c.changed || c.turn > 0 && n.sequence.ClockSet) })
 }
 
 func (n *amdNode) settle() {

@@ -96,11 +96,11 @@ func (l *amdListed) value(file, format string, v any) string {
 }
 
 // per is a reading in another unit.
-func per(v int64, to float64) any {
+func per(v int64, unit float64) any {
 	if v == amdgpusim.None {
 		return amdgpusim.None
 	}
-	return float64(v) / to
+	return float64(v) / unit
 }
 
 // units returns the firmware's count in the unit that the tools assume. Its size shows whether the counter has few bits or many; an APU has

@@ -44,14 +44,14 @@ func (u *amdProcess) process() amdgpusim.Process {
 	if p.XCP != "" {
 		number = p.Number
 	}
-	made := amdgpusim.Process{PID: u.pid, Name: u.name(), Files: []amdgpusim.File{{
+	simulated := amdgpusim.Process{PID: u.pid, Name: u.name(), Files: []amdgpusim.File{{
 		FD: 20, Target: fmt.Sprint("/dev/dri/renderD", 128+number),
 		Client: &amdgpusim.Client{ID: uint64(u.client), Address: u.card.Address, Keys: []string{amdgpusim.VRAM(u.memory >> 10)}},
 	}}}
 	if u.card.XCCs > 0 {
-		made.Compute = []amdgpusim.ComputeUse{{GPUID: p.GPUID, VRAM: u.memory, Occupied: 8}}
+		simulated.Compute = []amdgpusim.ComputeUse{{GPUID: p.GPUID, VRAM: u.memory, Occupied: 8}}
 	}
-	return made
+	return simulated
 }
 
 func (n *amdNode) truth() (devices, holders, processes []string) {
@@ -78,7 +78,7 @@ type sentEnergy struct {
 
 // wrongReadings compares the sent values with the true ones. A value may be absent, but not wrong.
 func (n *amdNode) wrongReadings(points []otlptest.Point) []string {
-	var found []string
+	var result []string
 	counted, expected := 0.0, 0.0
 	for _, c := range n.cards {
 		// A GPU that was handed to another driver is not reported as missing when it leaves the bus.
@@ -94,17 +94,17 @@ func (n *amdNode) wrongReadings(points []otlptest.Point) []string {
 		for _, c := range n.cards {
 			i := slices.Index(c.leaves(), id)
 			if want, ok := c.reading(&p, i); ok && (id == c.id() || i >= 0) && want != p.Value {
-				found = append(found, fmt.Sprintf("%s is %v, not %v", p.Series(), p.Value, want))
+				result = append(result, fmt.Sprintf("%s is %v, not %v", p.Series(), p.Value, want))
 			}
 			if p.Metric == "hw.energy" && id == c.id() {
-				found = append(found, n.wrongEnergy(c, p)...)
+				result = append(result, n.wrongEnergy(c, p)...)
 			}
 		}
 	}
 	if counted != expected && n.seen.well != nil && n.tool == "" {
-		found = append(found, fmt.Sprintf("%v GPUs are counted, of %v: %v", counted, expected, n.sequence.States))
+		result = append(result, fmt.Sprintf("%v GPUs are counted, of %v: %v", counted, expected, n.sequence.States))
 	}
-	return found
+	return result
 }
 
 // reading is the true value of a point of a GPU or of its partition.

@@ -29,34 +29,34 @@ type sentBefore struct {
 
 // checkEvents compares the events with the metrics that are sent with them.
 func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
-	var found, wanted, sent []string
+	var result, want, records []string
 	var used []map[string]any // by containers
 	if n.seen.xids == nil {
 		n.seen.xids, n.seen.waiting, n.seen.processes = map[string]otlptest.Point{}, map[string]float64{}, map[string]bool{}
 	}
 	for id, state := range n.sequence.States {
 		if before, ok := n.sequence.Before[id]; ok && before != state {
-			wanted = append(wanted, id+" "+before+" to "+state)
+			want = append(want, id+" "+before+" to "+state)
 		} else if !ok && state != "ok" {
-			wanted = append(wanted, id+"  to "+state)
+			want = append(want, id+"  to "+state)
 		}
 	}
 	events := n.pipeline.TakeLastEvents() // with the sums as they are: each XID that was counted is in one of them
 	logs := n.recorder.Record(&n.host, events, pcommon.NewTimestampFromTime(n.now()))
 	if logs.LogRecordCount() != len(events) {
-		found = append(found, fmt.Sprintf("%d records of %d events", logs.LogRecordCount(), len(events)))
+		result = append(result, fmt.Sprintf("%d records of %d events", logs.LogRecordCount(), len(events)))
 	}
 	for _, rl := range logs.ResourceLogs().All() {
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, r := range sl.LogRecords().All() {
-				found = append(found, n.declared.EventViolations(r.EventName(), r.Attributes())...)
+				result = append(result, n.declared.EventViolations(r.EventName(), r.Attributes())...)
 				a := r.Attributes().AsRaw()
 				id, _ := a["hw.id"].(string)
 				text := func(name string) string { v, _ := a[name].(string); return v }
-				found = append(found, n.seen.checkUIDs(text("log.record.uid"), text("hw.gpu.event.follows"))...)
+				result = append(result, n.seen.checkUIDs(text("log.record.uid"), text("hw.gpu.event.follows"))...)
 				switch r.EventName() {
 				case "hw.gpu.status":
-					sent = append(sent, id+" "+text("hw.gpu.previous_state")+" to "+text("hw.state"))
+					records = append(records, id+" "+text("hw.gpu.previous_state")+" to "+text("hw.state"))
 				case "hw.gpu.xid":
 					gpuID, happened := cmp.Or(text("hw.parent"), id), int64(1) // the counter is the GPU's
 					if sum, ok := a["hw.gpu.event.count"].(int64); ok {
@@ -68,7 +68,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 				case "process.gpu.started", "process.gpu.exited":
 					key, started := fmt.Sprint(id, " ", a["process.pid"]), r.EventName() == "process.gpu.started"
 					if n.seen.processes[key] == started {
-						found = append(found, fmt.Sprintf("%s of %s, twice in a row", r.EventName(), key))
+						result = append(result, fmt.Sprintf("%s of %s, twice in a row", r.EventName(), key))
 					}
 					n.seen.processes[key] = started
 				}
@@ -83,49 +83,49 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 	}
 	for i := range node.Processes {
 		if p := &node.Processes[i]; !n.seen.processes[fmt.Sprint(p.DeviceID, " ", p.PID)] {
-			found = append(found, fmt.Sprintf("no event for process %d on %s", p.PID, p.DeviceID))
+			result = append(result, fmt.Sprintf("no event for process %d on %s", p.PID, p.DeviceID))
 		}
 	}
-	found = append(found, n.uses.add(points, used, n.sequence.ClockSet)...)
-	slices.Sort(wanted)
-	slices.Sort(sent)
-	if !slices.Equal(wanted, sent) {
-		found = append(found, fmt.Sprintf("the states change by %q, the events report %q", wanted, sent))
+	result = append(result, n.uses.add(points, used, n.sequence.ClockSet)...)
+	slices.Sort(want)
+	slices.Sort(records)
+	if !slices.Equal(want, records) {
+		result = append(result, fmt.Sprintf("the states change by %q, the events report %q", want, records))
 	}
-	return append(found, n.checkXIDs(points)...)
+	return append(result, n.checkXIDs(points)...)
 }
 
 // checkUIDs requires that each event has a uid of its own, and refers only to an earlier one.
 func (s *sentBefore) checkUIDs(uid, follows string) []string {
-	var found []string
+	var result []string
 	if uid == "" || s.uids[uid] {
-		found = append(found, fmt.Sprintf("the uid %q is missing, or that of two events", uid))
+		result = append(result, fmt.Sprintf("the uid %q is missing, or that of two events", uid))
 	}
 	if follows != "" && !s.uids[follows] {
-		found = append(found, fmt.Sprintf("%s follows %s, which was not sent before it", uid, follows))
+		result = append(result, fmt.Sprintf("%s follows %s, which was not sent before it", uid, follows))
 	}
 	if s.uids == nil {
 		s.uids = map[string]bool{}
 	}
 	s.uids[uid] = true
-	return found
+	return result
 }
 
 // checkXIDs requires that each event is counted, and nothing else.
 func (n *node) checkXIDs(points []otlptest.Point) []string {
-	var found []string
+	var result []string
 	for _, p := range otlptest.Of(points, "hw.gpu.xids") {
 		key := fmt.Sprint(p.Attributes["hw.id"], " ", p.Attributes["hw.gpu.xid"])
-		before, known := n.seen.xids[key]
+		before, ok := n.seen.xids[key]
 		grown := p.Value
-		if known && before.Start == p.Start {
+		if ok && before.Start == p.Start {
 			grown -= before.Value
 		}
-		if grown != n.seen.waiting[key] && (!known || before.Start == p.Start) {
-			found = append(found, fmt.Sprintf("%s grew by %v, after %v events", p.Series(), grown, n.seen.waiting[key]))
+		if grown != n.seen.waiting[key] && (!ok || before.Start == p.Start) {
+			result = append(result, fmt.Sprintf("%s grew by %v, after %v events", p.Series(), grown, n.seen.waiting[key]))
 		}
 		n.seen.xids[key] = p
 		delete(n.seen.waiting, key)
 	}
-	return found
+	return result
 }

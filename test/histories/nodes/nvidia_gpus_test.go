@@ -98,27 +98,27 @@ func (m *nvidiaGPUs) instance(j int) string {
 type place struct{ gpu, mig int }
 
 // id returns the device's current hw.id, empty if the device does not exist.
-func (m *nvidiaGPUs) id(at place) string {
+func (m *nvidiaGPUs) id(p place) string {
 	switch {
-	case at.mig >= 0 && !m.whole && !m.gone[at.mig]:
-		return m.instance(at.mig)
-	case at.mig < 0 && (at.gpu > 0 || m.whole):
-		return m.uuid(at.gpu)
+	case p.mig >= 0 && !m.whole && !m.gone[p.mig]:
+		return m.instance(p.mig)
+	case p.mig < 0 && (p.gpu > 0 || m.whole):
+		return m.uuid(p.gpu)
 	}
 	return ""
 }
 
 // places returns the existing leaf devices.
 func (m *nvidiaGPUs) places() []place {
-	var found []place
+	var result []place
 	for i := range nvidiaCount {
 		for j := -1; j < len(migInstances); j++ {
-			if at := (place{i, j}); (i == 0 || j < 0) && m.id(at) != "" {
-				found = append(found, at)
+			if position := (place{i, j}); (i == 0 || j < 0) && m.id(position) != "" {
+				result = append(result, position)
 			}
 		}
 	}
-	return found
+	return result
 }
 
 func (m *nvidiaGPUs) text() string {

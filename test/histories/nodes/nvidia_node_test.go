@@ -170,8 +170,8 @@ func (n *nvidiaNode) recover() {
 	n.cluster.recover()
 }
 
-func (n *nvidiaNode) touched(at string) bool {
-	return n.gpus.touched[max(0, slices.Index(nvidiaAddresses[:], at))]
+func (n *nvidiaNode) touched(address string) bool {
+	return n.gpus.touched[max(0, slices.Index(nvidiaAddresses[:], address))]
 }
 
 func (n *nvidiaNode) settle() { n.gpus.touched = [nvidiaCount]bool{} }

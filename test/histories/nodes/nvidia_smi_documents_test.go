@@ -85,13 +85,13 @@ func (o *gpuProcess) letters() string {
 	return map[string]string{"compute": "C", "graphics": "G", "mps": "M+C"}[o.kind]
 }
 
-func (p *smiOutput) processes(number int) (on []*gpuProcess) {
+func (p *smiOutput) processes(number int) (result []*gpuProcess) {
 	for _, o := range p.f.cluster.processes {
 		if o.at.gpu == number {
-			on = append(on, o)
+			result = append(result, o)
 		}
 	}
-	return on
+	return result
 }
 
 func (p *smiOutput) list(order, there []int) {
@@ -117,11 +117,11 @@ func (p *smiOutput) pmon(order, there []int) {
 	p.line("# gpu         pid   type     sm    mem    enc    dec    jpg    ofa     fb   ccpm    command\n" +
 		"# Idx           #    C/G      %%      %%      %%      %%      %%      %%     MB     MB    name")
 	for _, index := range there {
-		on := p.processes(order[index])
-		if len(on) == 0 {
+		running := p.processes(order[index])
+		if len(running) == 0 {
 			p.line("%5d          -      -      -      -      -      -      -      -      -      -    -", index)
 		}
-		for _, o := range on {
+		for _, o := range running {
 			sm := strconv.Itoa(o.sm)
 			if o.at.mig >= 0 {
 				sm = "-"

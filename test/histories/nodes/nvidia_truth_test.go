@@ -16,18 +16,18 @@ func (n *nvidiaNode) truth() (devices, holders, processes []string) {
 		devices = append(devices, n.gpus.uuid(i)+" ok")
 	}
 	ids := map[string]bool{}
-	for _, at := range n.gpus.places() {
-		id := n.gpus.id(at)
+	for _, position := range n.gpus.places() {
+		id := n.gpus.id(position)
 		ids[id] = true
-		if at.mig >= 0 {
+		if position.mig >= 0 {
 			devices = append(devices, id+" ok")
 		}
 	}
 	for _, p := range n.cluster.pods {
-		for _, made := range p.containers {
+		for _, member := range p.containers {
 			for id := range ids {
-				if slices.ContainsFunc(made.held, func(name string) bool { return n.isOf(id, name) }) {
-					holders = append(holders, fmt.Sprint(id, " ", p.name, " ", made.name))
+				if slices.ContainsFunc(member.held, func(name string) bool { return n.isOf(id, name) }) {
+					holders = append(holders, fmt.Sprint(id, " ", p.name, " ", member.name))
 				}
 			}
 		}

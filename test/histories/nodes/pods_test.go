@@ -86,13 +86,13 @@ func (c *cluster) create() string {
 		c.remove(i)
 	}
 	for i := range 1 + c.rng.IntN(2) {
-		made := &container{pod: p, name: fmt.Sprint("c", i), id: hex(c.next(), 64)}
-		p.containers = append(p.containers, made)
+		member := &container{pod: p, name: fmt.Sprint("c", i), id: hex(c.next(), 64)}
+		p.containers = append(p.containers, member)
 	}
 	c.pods = append(c.pods, p)
-	for _, made := range p.containers {
+	for _, member := range p.containers {
 		for range c.rng.IntN(3) {
-			c.allocate(made)
+			c.allocate(member)
 		}
 	}
 	c.publish(p)
@@ -100,24 +100,24 @@ func (c *cluster) create() string {
 }
 
 // allocate gives a container a device, if one is free.
-func (c *cluster) allocate(to *container) {
-	at := histories.OneOf(c.rng, c.gpus.places()...)
-	id, claim := c.gpus.id(at), c.modes[at.gpu] == "claims"
+func (c *cluster) allocate(target *container) {
+	position := histories.OneOf(c.rng, c.gpus.places()...)
+	id, claim := c.gpus.id(position), c.modes[position.gpu] == "claims"
 	switch {
-	case len(to.held) > 0 && to.claimed != claim:
+	case len(target.held) > 0 && target.claimed != claim:
 		return
-	case c.modes[at.gpu] == "exclusive" && c.held(id):
+	case c.modes[position.gpu] == "exclusive" && c.held(id):
 		return
-	case c.modes[at.gpu] == "replicas":
+	case c.modes[position.gpu] == "replicas":
 		id = fmt.Sprint(id, "::", c.rng.IntN(16))
 	}
-	to.held, to.claimed = append(to.held, id), claim
+	target.held, target.claimed = append(target.held, id), claim
 }
 
 // held reports whether a container holds a device.
 func (c *cluster) held(id string) bool {
 	return slices.ContainsFunc(c.pods, func(p *pod) bool {
-		return slices.ContainsFunc(p.containers, func(made *container) bool { return slices.Contains(made.held, id) })
+		return slices.ContainsFunc(p.containers, func(member *container) bool { return slices.Contains(member.held, id) })
 	})
 }
 
@@ -125,10 +125,10 @@ func (c *cluster) held(id string) bool {
 func (c *cluster) publish(p *pod) {
 	if c.logs != "" {
 		c.unlog(p)
-		for _, made := range p.containers {
-			target := filepath.Join(c.logs, "pods", "ml_"+p.name+"_"+p.uid, made.name, "0.log")
+		for _, member := range p.containers {
+			target := filepath.Join(c.logs, "pods", "ml_"+p.name+"_"+p.uid, member.name, "0.log")
 			require.NoError(c.t, os.MkdirAll(filepath.Dir(target), 0o750))
-			link := filepath.Join(c.logs, "containers", p.name+"_ml_"+made.name+"-"+made.id+".log")
+			link := filepath.Join(c.logs, "containers", p.name+"_ml_"+member.name+"-"+member.id+".log")
 			require.NoError(c.t, os.MkdirAll(filepath.Dir(link), 0o750))
 			require.NoError(c.t, os.Symlink(target, link))
 		}
@@ -141,10 +141,10 @@ func (c *cluster) publish(p *pod) {
 		Spec:       corev1.PodSpec{NodeName: "node-a"},
 		Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 	}
-	for _, made := range p.containers {
-		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: made.name})
+	for _, member := range p.containers {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: member.name})
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: made.name, ContainerID: "containerd://" + made.id, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+			Name: member.name, ContainerID: "containerd://" + member.id, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		})
 	}
 	c.show(func() {
@@ -173,8 +173,8 @@ func (c *cluster) catchUp() {
 }
 
 func (c *cluster) unlog(p *pod) {
-	for _, made := range p.containers {
-		links, err := filepath.Glob(filepath.Join(c.logs, "containers", p.name+"_ml_"+made.name+"-*.log"))
+	for _, member := range p.containers {
+		links, err := filepath.Glob(filepath.Join(c.logs, "containers", p.name+"_ml_"+member.name+"-*.log"))
 		require.NoError(c.t, err)
 		for _, link := range links {
 			require.NoError(c.t, os.Remove(link))
@@ -204,14 +204,14 @@ func (c *cluster) resources() []*podresourcesv1.PodResources {
 	var all []*podresourcesv1.PodResources
 	for _, p := range c.pods {
 		var containers []*podresourcesv1.ContainerResources
-		for _, made := range p.containers {
-			if !made.claimed {
-				containers = append(containers, kubelettest.Container(made.name, "nvidia.com/gpu", made.held...))
+		for _, member := range p.containers {
+			if !member.claimed {
+				containers = append(containers, kubelettest.Container(member.name, "nvidia.com/gpu", member.held...))
 				continue
 			}
-			all := &podresourcesv1.ContainerResources{Name: made.name}
-			for i, id := range made.held {
-				one := kubelettest.Claimed(made.name, fmt.Sprint("claim-", id), "gpu.nvidia.com", fmt.Sprint("gpu-", i), "k8s.gpu.nvidia.com/claim="+id)
+			all := &podresourcesv1.ContainerResources{Name: member.name}
+			for i, id := range member.held {
+				one := kubelettest.Claimed(member.name, fmt.Sprint("claim-", id), "gpu.nvidia.com", fmt.Sprint("gpu-", i), "k8s.gpu.nvidia.com/claim="+id)
 				all.DynamicResources = append(all.DynamicResources, one.DynamicResources...)
 			}
 			containers = append(containers, all)
@@ -228,11 +228,11 @@ func (c *cluster) steps() []histories.Step {
 		{Name: "pod removed", Weight: 2, Do: c.onPods(func() string { return c.remove(c.rng.IntN(len(c.pods))) })},
 		{Name: "container restarted", Weight: 1, Do: c.onPods(func() string {
 			p := histories.OneOf(c.rng, c.pods...)
-			made := histories.OneOf(c.rng, p.containers...)
-			c.end(func(o *gpuProcess) bool { return o.container == made })
-			made.id = hex(c.next(), 64)
+			member := histories.OneOf(c.rng, p.containers...)
+			c.end(func(o *gpuProcess) bool { return o.container == member })
+			member.id = hex(c.next(), 64)
 			c.publish(p)
-			return p.name + " " + made.name
+			return p.name + " " + member.name
 		})},
 		{Name: "process started", Weight: 3, Do: c.onPods(func() string {
 			return c.run(histories.OneOf(c.rng, histories.OneOf(c.rng, c.pods...).containers...))

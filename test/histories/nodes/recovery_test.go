@@ -33,9 +33,9 @@ func ofDevice(points []otlptest.Point, id string) []string {
 
 // checkUntouched requires that a device without a step keeps all its series, and that its counters continue.
 func (n *node) checkUntouched(points []otlptest.Point) []string {
-	var found []string
+	var result []string
 	for id, want := range n.seen.well {
-		if at, there := n.seen.places[id]; !there || n.machine.touched(at) {
+		if address, there := n.seen.places[id]; !there || n.machine.touched(address) {
 			continue
 		}
 		if slices.ContainsFunc(points, func(p otlptest.Point) bool {
@@ -44,15 +44,15 @@ func (n *node) checkUntouched(points []otlptest.Point) []string {
 			continue // the machine is slow
 		}
 		if got := ofDevice(points, id); !slices.Equal(want, got) {
-			found = append(found, fmt.Sprintf("%s had no step, lacks %q and has in addition %q", id, without(want, got), without(got, want)))
+			result = append(result, fmt.Sprintf("%s had no step, lacks %q and has in addition %q", id, without(want, got), without(got, want)))
 		}
 		for _, series := range n.sequence.Restarted {
 			if strings.HasPrefix(series, "hw.") && strings.Contains(series, id) && !strings.Contains(series, "hw.parent="+id) {
-				found = append(found, series+" started again for no reason")
+				result = append(result, series+" started again for no reason")
 			}
 		}
 	}
-	return found
+	return result
 }
 
 func without(all, less []string) []string {

@@ -53,31 +53,31 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 			counters[instance][p.Metric] = p
 		}
 	}
-	var found []string
+	var result []string
 	ended := map[string]map[string]any{}
 	start := map[string]bool{}
 	for _, e := range events {
 		key := useKey(e)
 		if e["hw.gpu.use.end_time"] == nil {
 			if u.open[key] != nil && ended[key] == nil || start[key] || held[key] == "" {
-				found = append(found, key+"is allocated, but it was before, or is not held")
+				result = append(result, key+"is allocated, but it was before, or is not held")
 			}
 			start[key] = true
 			continue
 		}
 		ended[key] = e
 		if u.open[key] == nil {
-			found = append(found, key+"is released, but was not allocated")
+			result = append(result, key+"is released, but was not allocated")
 			continue
 		}
-		found = append(found, u.open[key].compare(key, e)...)
+		result = append(result, u.open[key].compare(key, e)...)
 		delete(u.open, key)
 	}
 	for key, instance := range held {
 		open := u.open[key]
 		if open == nil {
 			if !start[key] {
-				found = append(found, key+"is held, but was not allocated")
+				result = append(result, key+"is held, but was not allocated")
 			}
 			open = &use{grown: map[string]float64{}, counters: map[string]otlptest.Point{}}
 			u.open[key] = open
@@ -87,15 +87,15 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 		open.jumped = open.jumped || clockSet
 		open.grow(counters[instance], now)
 	}
-	return found
+	return result
 }
 
 // grow adds by how much the counters have grown since the last message that had them. One that has started since then has grown by all that it has.
 func (u *use) grow(counters map[string]otlptest.Point, now pcommon.Timestamp) {
 	for metric, p := range counters {
-		before, known := u.counters[metric]
+		before, ok := u.counters[metric]
 		switch {
-		case known && before.Start == p.Start:
+		case ok && before.Start == p.Start:
 			u.grown[metric] += p.Value - before.Value
 		case p.Start >= u.seen:
 			u.grown[metric] += p.Value
@@ -106,21 +106,21 @@ func (u *use) grow(counters map[string]otlptest.Point, now pcommon.Timestamp) {
 
 // compare compares the record of an end with what the counters have counted.
 func (u *use) compare(key string, e map[string]any) []string {
-	var found []string
+	var result []string
 	number := func(name string) float64 { v, _ := e[name].(float64); return v }
 	for metric, attribute := range counted {
 		if got, want := number(attribute), u.grown[metric]; !u.jumped && math.Abs(got-want) > 1e-6*max(1, want) {
-			found = append(found, fmt.Sprintf("%s%s is %v, %s has counted %v", key, attribute, got, metric, want))
+			result = append(result, fmt.Sprintf("%s%s is %v, %s has counted %v", key, attribute, got, metric, want))
 		}
 	}
 	duration := number("hw.gpu.use.duration")
 	if used := number("hw.gpu.use.busy_time") + number("hw.gpu.use.idle_time"); !u.jumped && used > duration+1e-6 {
-		found = append(found, fmt.Sprintf("%swas busy and idle for %v s of %v", key, used, duration))
+		result = append(result, fmt.Sprintf("%swas busy and idle for %v s of %v", key, used, duration))
 	}
 	if gpu := number("hw.gpu.use.gpu_time"); duration < 0 || gpu < 0 || !u.jumped && gpu > duration+1e-6 {
-		found = append(found, fmt.Sprintf("%shas %v GPU-seconds in %v s", key, gpu, duration))
+		result = append(result, fmt.Sprintf("%shas %v GPU-seconds in %v s", key, gpu, duration))
 	}
-	return found
+	return result
 }
 
 // useKey names a device and a container.

@@ -33,10 +33,10 @@ func step(t *testing.T, name string, do func(t *testing.T)) {
 // place puts a container's process on a device.
 func (w *world) place(t *testing.T, pod, container, device string, memory int64, sm int) {
 	t.Helper()
-	of := process(t, pod, container)
-	w.witness.process(of.pid, pod, container)
+	proc := process(t, pod, container)
+	w.witness.process(proc.pid, pod, container)
 	w.use(t, user{
-		name: pod + "." + container + "." + device, device: device, pid: of.pid, memory: memory, sm: sm,
+		name: pod + "." + container + "." + device, device: device, pid: proc.pid, memory: memory, sm: sm,
 		pod: pod, container: container,
 	})
 }
@@ -216,12 +216,12 @@ func (w *world) notAllocated(t *testing.T) {
 	w.place(t, "thief", "main", gpu(spareGPU), gib, 30)
 	w.expect(t)
 	// On a GPU that another container holds alone, each of the two is reported with the usage of its own processes.
-	of := w.want["wide/main"][0].device
-	w.want["thief/main"] = append(w.want["thief/main"], hold{device: of})
-	w.place(t, "thief", "main", of, 3*gib, 50)
+	id := w.want["wide/main"][0].device
+	w.want["thief/main"] = append(w.want["thief/main"], hold{device: id})
+	w.place(t, "thief", "main", id, 3*gib, 50)
 	points := w.expect(t)
 	for pod, share := range map[string]float64{"thief": 0.5, "wide": 0.1} {
-		busy, ok := points.Value("container.gpu.utilization", "k8s.pod.name", pod, "hw.id", of, "hw.gpu.task", "general")
+		busy, ok := points.Value("container.gpu.utilization", "k8s.pod.name", pod, "hw.id", id, "hw.gpu.task", "general")
 		require.True(t, ok)
 		assert.InDelta(t, share, busy, 1e-9, pod)
 	}

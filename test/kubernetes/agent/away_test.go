@@ -45,14 +45,14 @@ func (w *world) containerAlone(t *testing.T) {
 	w.place(t, "wide", "main", w.want["wide/main"][0].device, 2*gib, 10)
 	w.place(t, "wide", "main", w.want["wide/main"][1].device, 3*gib, 20)
 	id := w.containerID(t, process(t, "wide", "main").pid)
-	of := func(points harness.Points, metric string) harness.Points {
+	selected := func(points harness.Points, metric string) harness.Points {
 		return slices.DeleteFunc(points.Select(metric), func(p harness.Point) bool { return p.Resource["container.id"] != id })
 	}
-	points := w.next(t, func(points harness.Points) bool { return len(of(points, "process.gpu.memory.usage")) == 2 })
+	points := w.next(t, func(points harness.Points) bool { return len(selected(points, "process.gpu.memory.usage")) == 2 })
 	for _, metric := range []string{"process.gpu.memory.usage", "container.gpu.allocated", "container.gpu.memory.usage"} {
-		found := of(points, metric)
-		require.Len(t, found, 2, metric)
-		for _, p := range found {
+		got := selected(points, metric)
+		require.Len(t, got, 2, metric)
+		for _, p := range got {
 			assert.Equal(t, "wide", p.Resource["k8s.pod.name"], metric)
 			assert.Equal(t, "main", p.Resource["k8s.container.name"], metric)
 			assert.NotEmpty(t, p.Resource["k8s.pod.uid"], metric)

@@ -21,10 +21,10 @@ import (
 // claimInParts: each container is given another request of one claim.
 func (w *world) claimInParts(t *testing.T) {
 	w.claim(t, "parts", gpu(nodeGPU), gpu(sliceGPU))
-	of := withClaim("parts", idle("a"), idle("b"))
-	of.Containers[0].Resources.Claims[0].Request = "gpu-0"
-	of.Containers[1].Resources.Claims[0].Request = "gpu-1"
-	w.runSpec(t, "parts", of)
+	podSpec := withClaim("parts", idle("a"), idle("b"))
+	podSpec.Containers[0].Resources.Claims[0].Request = "gpu-0"
+	podSpec.Containers[1].Resources.Claims[0].Request = "gpu-1"
+	w.runSpec(t, "parts", podSpec)
 	w.want["parts/a"], w.want["parts/b"] = claimed(gpu(nodeGPU)), claimed(gpu(sliceGPU))
 	w.partly(t, "parts")
 	w.remove(t, "parts", "a", "b")
@@ -60,10 +60,10 @@ func (w *world) extendedByDriver(t *testing.T) {
 	require.NoError(t, err)
 	status := pod.Status.ExtendedResourceClaimStatus
 	require.NotNil(t, status)
-	given, err := w.client.ResourceV1().ResourceClaims(w.namespace).Get(t.Context(), status.ResourceClaimName, metav1.GetOptions{})
+	claim, err := w.client.ResourceV1().ResourceClaims(w.namespace).Get(t.Context(), status.ResourceClaimName, metav1.GetOptions{})
 	require.NoError(t, err)
 	for _, mapping := range status.RequestMappings {
-		for _, result := range given.Status.Allocation.Devices.Results {
+		for _, result := range claim.Status.Allocation.Devices.Results {
 			if result.Request == mapping.RequestName {
 				w.want["extended/"+mapping.ContainerName] = claimed(dynamic[result.Device])
 			}

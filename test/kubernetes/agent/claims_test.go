@@ -39,9 +39,9 @@ func (w *world) claimFor(t *testing.T, admin bool, name string, uuids ...string)
 		err := w.client.ResourceV1().DeviceClasses().Delete(context.Background(), driverName, metav1.DeleteOptions{})
 		assert.True(t, err == nil || apierrors.IsNotFound(err), err)
 	})
-	of := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	for i, uuid := range uuids {
-		of.Spec.Devices.Requests = append(of.Spec.Devices.Requests, resourcev1.DeviceRequest{
+		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, resourcev1.DeviceRequest{
 			Name: fmt.Sprint("gpu-", i),
 			Exactly: &resourcev1.ExactDeviceRequest{
 				DeviceClassName: driverName, AdminAccess: &admin,
@@ -51,18 +51,18 @@ func (w *world) claimFor(t *testing.T, admin bool, name string, uuids ...string)
 			},
 		})
 	}
-	_, err = w.client.ResourceV1().ResourceClaims(w.namespace).Create(t.Context(), of, metav1.CreateOptions{})
+	_, err = w.client.ResourceV1().ResourceClaims(w.namespace).Create(t.Context(), claim, metav1.CreateOptions{})
 	require.NoError(t, err)
 }
 
 // withClaim gives a claim to containers.
 func withClaim(claim string, containers ...corev1.Container) corev1.PodSpec {
-	of := spec(containers...)
-	of.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
-	for i := range of.Containers {
-		of.Containers[i].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	podSpec := spec(containers...)
+	podSpec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}
+	for i := range podSpec.Containers {
+		podSpec.Containers[i].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	}
-	return of
+	return podSpec
 }
 
 // claims: the device node in a CDI file identifies the device of one claim, which two containers share. Only its ResourceSlice identifies

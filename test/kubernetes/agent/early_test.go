@@ -19,9 +19,9 @@ import (
 // early: the kubelet does not report the devices of an init container. The API shows that it holds some: no holder is reported for GPUs
 // that may be its own, nor that it uses a GPU without an allocation.
 func (w *world) early(t *testing.T) {
-	of := spec(idle("main"))
-	of.InitContainers = []corev1.Container{box("init", wholeResource, 1)}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: of}
+	podSpec := spec(idle("main"))
+	podSpec.InitContainers = []corev1.Container{box("init", wholeResource, 1)}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: podSpec}
 	_, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
 	device := devices(t, "early", "init")[0]
@@ -39,10 +39,10 @@ func (w *world) early(t *testing.T) {
 // claimOfEarly: the kubelet does not report the claim of an init container either. The API shows which device it is.
 func (w *world) claimOfEarly(t *testing.T) {
 	w.claim(t, "early", gpu(nodeGPU))
-	of := withClaim("early", idle("main"))
-	of.InitContainers = []corev1.Container{idle("init")}
-	of.InitContainers[0].Resources.Claims, of.Containers[0].Resources.Claims = of.Containers[0].Resources.Claims, nil
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: of}
+	podSpec := withClaim("early", idle("main"))
+	podSpec.InitContainers = []corev1.Container{idle("init")}
+	podSpec.InitContainers[0].Resources.Claims, podSpec.Containers[0].Resources.Claims = podSpec.Containers[0].Resources.Claims, nil
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early"}, Spec: podSpec}
 	_, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
 	w.want["early/init"] = claimed(gpu(nodeGPU))

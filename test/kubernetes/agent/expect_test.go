@@ -98,25 +98,25 @@ func (w *world) expected(ctx context.Context) (picture, error) {
 					used += u.memory
 				}
 			}
-			who, err := w.describe(ctx, pod, container)
+			holder, err := w.describe(ctx, pod, container)
 			if err != nil {
 				return nil, err
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s %s memory=%d", who, h.device, how, used))
+			lines = append(lines, fmt.Sprintf("%s: %s %s memory=%d", holder, h.device, how, used))
 		}
 	}
 	for _, u := range w.users {
-		who := "none"
+		holder := "none"
 		if u.pod != "" {
 			pod, err := get(u.pod)
 			if err == nil {
-				who, err = w.describe(ctx, pod, u.container)
+				holder, err = w.describe(ctx, pod, u.container)
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
-		lines = append(lines, fmt.Sprintf("process %d: %s %s memory=%d", u.pid, who, u.device, u.memory))
+		lines = append(lines, fmt.Sprintf("process %d: %s %s memory=%d", u.pid, holder, u.device, u.memory))
 	}
 	slices.Sort(lines)
 	return lines, nil
@@ -165,11 +165,11 @@ func seen(points harness.Points) picture {
 		lines = append(lines, fmt.Sprintf("%s: %s %s memory=%.0f", resourceOf(&p), p.Attributes["hw.id"], how, memory))
 	}
 	for _, p := range points.Select("process.gpu.memory.usage") {
-		who := "none"
+		holder := "none"
 		if p.Resource["k8s.pod.name"]+p.Resource["k8s.pod.uid"]+p.Resource["container.id"] != "" {
-			who = resourceOf(&p)
+			holder = resourceOf(&p)
 		}
-		lines = append(lines, fmt.Sprintf("process %s: %s %s memory=%.0f", p.Attributes["process.pid"], who, p.Attributes["hw.id"], p.Value))
+		lines = append(lines, fmt.Sprintf("process %s: %s %s memory=%.0f", p.Attributes["process.pid"], holder, p.Attributes["hw.id"], p.Value))
 	}
 	slices.Sort(lines)
 	return lines

@@ -26,9 +26,9 @@ type kubelet struct {
 	api podresourcesv1.PodResourcesListerClient
 }
 
-func newKubelet(t *testing.T, of cluster.Layout) *kubelet {
+func newKubelet(t *testing.T, layout cluster.Layout) *kubelet {
 	t.Helper()
-	conn, err := grpc.NewClient("unix://"+of.Kubelet("pod-resources", "kubelet.sock"),
+	conn, err := grpc.NewClient("unix://"+layout.Kubelet("pod-resources", "kubelet.sock"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })

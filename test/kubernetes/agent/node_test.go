@@ -72,13 +72,13 @@ func first(directory string) bool {
 // process is a container's first process, once it runs.
 func process(t *testing.T, pod, container string) running {
 	t.Helper()
-	var found running
+	var result running
 	eventually(t, "a process in "+pod+"/"+container, func() bool {
 		var ok bool
-		found, ok = find(pod, container)
+		result, ok = find(pod, container)
 		return ok
 	})
-	return found
+	return result
 }
 
 // devices returns the devices that the device plugin has allocated to a container, from the environment of its process.
@@ -96,9 +96,9 @@ func devices(t *testing.T, pod, container string) []string {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t *testing.T, subject string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
-		require.Less(t, time.Since(start), patience, what)
+		require.Less(t, time.Since(start), patience, subject)
 	}
 }

@@ -51,10 +51,10 @@ func (w *world) jobsOfPod(t *testing.T) {
 		assert.Equal(t, device, used[0].Attributes["hw.id"])
 		assert.Equal(t, "slurmd", used[0].Resource["k8s.pod.name"])
 		assert.Equal(t, "main", used[0].Resource["k8s.container.name"])
-		of := points.Select("process.gpu.memory.usage", "process.pid", strconv.Itoa(pids[job]))
-		require.Len(t, of, 1)
-		assert.Equal(t, job, of[0].Resource["slurm.job.id"])
-		assert.Equal(t, "slurmd", of[0].Resource["k8s.pod.name"])
+		selected := points.Select("process.gpu.memory.usage", "process.pid", strconv.Itoa(pids[job]))
+		require.Len(t, selected, 1)
+		assert.Equal(t, job, selected[0].Resource["slurm.job.id"])
+		assert.Equal(t, "slurmd", selected[0].Resource["k8s.pod.name"])
 	}
 	allocated := points.Select("container.gpu.allocated", "k8s.pod.name", "slurmd")
 	require.Len(t, allocated, 1, "what Slurm allocates is not known")
@@ -168,8 +168,8 @@ func startJob(t *testing.T, slurmd int, job string) int {
 	t.Cleanup(enter.Kill)
 	var child int
 	eventually(t, "job "+job+" runs", func() bool {
-		of := strconv.Itoa(enter.PID())
-		list, err := os.ReadFile(filepath.Join("/proc", of, "task", of, "children"))
+		pid := strconv.Itoa(enter.PID())
+		list, err := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children"))
 		if err != nil {
 			return false
 		}
@@ -187,9 +187,9 @@ func startJob(t *testing.T, slurmd int, job string) int {
 func endJob(t *testing.T, slurmd int, job string, pid int) {
 	t.Helper()
 	group := jobGroup(t, slurmd, job)
-	of, err := os.FindProcess(pid)
+	process, err := os.FindProcess(pid)
 	require.NoError(t, err)
-	_ = of.Kill()
+	_ = process.Kill()
 	for range 4 { // job, step, user, task
 		eventually(t, "the control group "+group+" is empty", func() bool {
 			err := os.Remove(group)

@@ -18,7 +18,7 @@ import (
 )
 
 // box is a container that idles, with devices of a resource.
-func box(name, of string, count int64) corev1.Container {
+func box(name, requests string, count int64) corev1.Container {
 	c := corev1.Container{
 		Name: name, Image: image, ImagePullPolicy: corev1.PullNever,
 		Env: []corev1.EnvVar{
@@ -27,7 +27,7 @@ func box(name, of string, count int64) corev1.Container {
 		},
 	}
 	if count > 0 {
-		c.Resources.Limits = corev1.ResourceList{corev1.ResourceName(of): *resource.NewQuantity(count, resource.DecimalSI)}
+		c.Resources.Limits = corev1.ResourceList{corev1.ResourceName(requests): *resource.NewQuantity(count, resource.DecimalSI)}
 	}
 	return c
 }
@@ -48,9 +48,9 @@ func (w *world) run(t *testing.T, name string, containers ...corev1.Container) {
 	w.runSpec(t, name, spec(containers...))
 }
 
-func (w *world) runSpec(t *testing.T, name string, of corev1.PodSpec) {
+func (w *world) runSpec(t *testing.T, name string, spec corev1.PodSpec) {
 	t.Helper()
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: of}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 	_, err := w.client.CoreV1().Pods(w.namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
 	w.ready(t, name)
@@ -113,23 +113,23 @@ var ownerAttributes = map[string]string{
 
 // owners walks from a pod to the object at the top, by the API server.
 func (w *world) owners(ctx context.Context, pod *corev1.Pod) ([]string, error) {
-	var found []string
+	var result []string
 	top := ""
 	references := pod.OwnerReferences
 	for len(references) > 0 {
-		of := references[0]
-		found = append(found, of.Kind+"/"+of.Name+"/"+string(of.UID))
-		top = "top:" + of.Kind + "/" + of.Name
+		reference := references[0]
+		result = append(result, reference.Kind+"/"+reference.Name+"/"+string(reference.UID))
+		top = "top:" + reference.Kind + "/" + reference.Name
 		references = nil
-		switch of.Kind {
+		switch reference.Kind {
 		case "ReplicaSet":
-			object, err := w.client.AppsV1().ReplicaSets(w.namespace).Get(ctx, of.Name, metav1.GetOptions{})
+			object, err := w.client.AppsV1().ReplicaSets(w.namespace).Get(ctx, reference.Name, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}
 			references = object.OwnerReferences
 		case "Job":
-			object, err := w.client.BatchV1().Jobs(w.namespace).Get(ctx, of.Name, metav1.GetOptions{})
+			object, err := w.client.BatchV1().Jobs(w.namespace).Get(ctx, reference.Name, metav1.GetOptions{})
 			if err != nil {
 				return nil, err
 			}
@@ -137,8 +137,8 @@ func (w *world) owners(ctx context.Context, pod *corev1.Pod) ([]string, error) {
 		}
 	}
 	if top != "" {
-		found = append(found, top)
+		result = append(result, top)
 	}
-	slices.Sort(found)
-	return found, nil
+	slices.Sort(result)
+	return result, nil
 }

@@ -124,11 +124,11 @@ func (v *witness) hear(points harness.Points) {
 }
 
 // since are the messages from a moment on.
-func (v *witness) since(from time.Time) []message {
+func (v *witness) since(start time.Time) []message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range v.messages {
-		if v.messages[i].at.After(from) {
+		if v.messages[i].at.After(start) {
 			return append([]message(nil), v.messages[i:]...)
 		}
 	}
@@ -150,13 +150,13 @@ func (v *witness) judge(t *testing.T) {
 			}
 		}
 		if s.id != "" && s.uid != "" {
-			of, known := v.containers[s.id]
+			containerID, known := v.containers[s.id]
 			if assert.True(t, known, "no such container: %+v", s) && s.container != "" {
-				assert.Equal(t, of, s.uid+"/"+s.container, "%+v", s)
+				assert.Equal(t, containerID, s.uid+"/"+s.container, "%+v", s)
 			}
 		}
-		if of, known := v.processes[s.process]; known && (s.pod != "" || of == "/") {
-			assert.Equal(t, of, s.pod+"/"+s.container, "%+v", s)
+		if containerID, known := v.processes[s.process]; known && (s.pod != "" || containerID == "/") {
+			assert.Equal(t, containerID, s.pod+"/"+s.container, "%+v", s)
 		}
 	}
 }

@@ -65,10 +65,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	of := cluster.Open(t)
-	w := &world{whole: t, cluster: of, client: of.Client, dir: t.TempDir(), want: map[string][]hold{}}
+	layout := cluster.Open(t)
+	w := &world{whole: t, cluster: layout, client: layout.Client, dir: t.TempDir(), want: map[string][]hold{}}
 	var err error
-	w.init, err = of.InitPID()
+	w.init, err = layout.InitPID()
 	require.NoError(t, err)
 	library, err := nvmlsim.Build()
 	if errors.Is(err, nvmlsim.ErrNoCompiler) {
@@ -82,7 +82,7 @@ func newWorld(t *testing.T) *world {
 	w.sink = harness.NewSink()
 	w.outlet = w.sink.URL
 	t.Cleanup(func() { assert.NoError(t, w.sink.Close()) })
-	w.kubelet = newKubelet(t, of.Layout)
+	w.kubelet = newKubelet(t, layout.Layout)
 	w.importWorkload(t)
 	w.startPlugins(t)
 	w.makeNamespace(t)
@@ -117,9 +117,9 @@ func (w *world) importWorkload(t *testing.T) {
 func (w *world) makeNamespace(t *testing.T) {
 	t.Helper()
 	api := w.client.CoreV1().Namespaces()
-	made, err := api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "gpu-agent-"}}, metav1.CreateOptions{})
+	result, err := api.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "gpu-agent-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	w.namespace = made.Name
+	w.namespace = result.Name
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -113,15 +113,15 @@ func ProcessesIn(containerID string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]string)
+	result := make(map[string]string)
 	for _, directory := range directories {
 		group, err := os.ReadFile(filepath.Join(directory, "cgroup"))
 		if err != nil || !strings.Contains(string(group), id) {
 			continue
 		}
 		if line, err := os.ReadFile(filepath.Join(directory, "cmdline")); err == nil {
-			found[filepath.Base(directory)] = strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+			result[filepath.Base(directory)] = strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
-	return found, nil
+	return result, nil
 }

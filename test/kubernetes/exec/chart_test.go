@@ -126,8 +126,8 @@ func (c *chart) sends(t *testing.T) {
 	t.Helper()
 	points := c.next(t, twoGPUs)
 	requireNode(t, points)
-	value, known := points.Value("hw.temperature", "hw.name", "nvidia0")
-	assert.True(t, known)
+	value, ok := points.Value("hw.temperature", "hw.name", "nvidia0")
+	assert.True(t, ok)
 	assert.InDelta(t, 61, value, 1e-9)
 }
 

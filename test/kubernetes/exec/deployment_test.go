@@ -76,8 +76,8 @@ func testDeployment(t *testing.T, s *stage) {
 	points := o.next(t, twoGPUs)
 	requireNode(t, points)
 	for metric, want := range map[string]float64{"hw.temperature": 61, "hw.gpu.utilization": 0.42, "hw.power": 310.25, "hw.gpu.memory.usage": 5120 << 20} {
-		value, known := points.Value(metric, "hw.name", "nvidia0")
-		assert.True(t, known, metric)
+		value, ok := points.Value(metric, "hw.name", "nvidia0")
+		assert.True(t, ok, metric)
 		assert.InDelta(t, want, value, 1e-9, metric)
 	}
 	o.next(t, twoGPUs) // and again
@@ -159,8 +159,8 @@ spec:
 		return points.Select("process.gpu.memory.usage", "process.pid", itoa(pid))
 	}
 	points := b.next(t, func(points harness.Points) bool {
-		found := memory(points, pid)
-		return len(found) == 1 && found[0].Resource["k8s.pod.name"] != ""
+		got := memory(points, pid)
+		return len(got) == 1 && got[0].Resource["k8s.pod.name"] != ""
 	})
 	requireNode(t, points)
 	inside := memory(points, pid)[0]

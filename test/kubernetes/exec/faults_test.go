@@ -69,16 +69,16 @@ func (s *stage) tools(t *testing.T) (tools, others []string) {
 // requireClean waits until nothing but its first process runs in the driver pod.
 func (s *stage) requireClean(t *testing.T) {
 	t.Helper()
-	var left []string
+	var rest []string
 	defer func() {
-		if len(left) > 0 {
-			t.Logf("left in the pod: %q", left)
+		if len(rest) > 0 {
+			t.Logf("left in the pod: %q", rest)
 		}
 	}()
 	eventually(t, "nothing is left in the pod", func() bool {
 		tools, others := s.tools(t)
-		left = slices.Concat(tools, others)
-		return len(left) == 0
+		rest = slices.Concat(tools, others)
+		return len(rest) == 0
 	})
 }
 

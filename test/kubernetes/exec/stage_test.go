@@ -103,9 +103,9 @@ type process struct {
 }
 
 // replay sets what the tool in the driver pods does from now on.
-func (s *stage) replay(t *testing.T, to state) {
+func (s *stage) replay(t *testing.T, next state) {
 	t.Helper()
-	text, err := json.Marshal(to)
+	text, err := json.Marshal(next)
 	require.NoError(t, err)
 	written := filepath.Join(s.directory, "written")
 	require.NoError(t, os.WriteFile(written, text, 0o644))
@@ -230,9 +230,9 @@ func (s *stage) forward(t *testing.T, inner string) string {
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t *testing.T, subject string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
-		require.Less(t, time.Since(start), patience, what)
+		require.Less(t, time.Since(start), patience, subject)
 	}
 }

@@ -118,12 +118,12 @@ func (n *node) end() error {
 		if err != nil {
 			return err
 		}
-		var left []string
+		var rest []string
 		for _, group := range groups {
 			if syscall.Rmdir(group) == nil {
 				continue
 			}
-			left = append(left, group)
+			rest = append(rest, group)
 			processes, _ := os.ReadFile(filepath.Join(group, "cgroup.procs")) // gone: tried again
 			for number := range strings.FieldsSeq(string(processes)) {
 				if pid, err := strconv.Atoi(number); err == nil && pid > 1 {
@@ -132,10 +132,10 @@ func (n *node) end() error {
 			}
 		}
 		switch {
-		case len(left) == 0:
+		case len(rest) == 0:
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("what does not end within %s is in %v", patience, left)
+			return fmt.Errorf("what does not end within %s is in %v", patience, rest)
 		}
 	}
 }

@@ -168,10 +168,10 @@ func (s *supervisor) reap() error {
 			continue
 		}
 		s.mu.Lock()
-		c, known := s.running[pid]
+		c, ok := s.running[pid]
 		delete(s.running, pid)
 		s.mu.Unlock()
-		if !known {
+		if !ok {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "node: %s %s ended: exit code %d, signal %d\n", c.name, strconv.Itoa(pid), status.ExitStatus(), status.Signal())

@@ -40,8 +40,8 @@ func (c *changes) take(s *view.Snapshot) {
 				ID: g.ID, Parent: g.Parent, Node: n.Name, Cluster: n.Cluster, Index: g.Index, Model: g.Model, Namespace: namespace(g), Status: g.Status,
 				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
 			}
-			old, known := before[g.ID]
-			if known && reflect.DeepEqual(old.Tile, t) {
+			old, ok := before[g.ID]
+			if ok && reflect.DeepEqual(old.Tile, t) {
 				c.byID[g.ID] = old
 			} else {
 				c.byID[g.ID] = changed{t, s.Generation}

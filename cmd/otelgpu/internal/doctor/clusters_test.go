@@ -14,12 +14,12 @@ import (
 
 // A thousand nodes that cannot be read are not a thousand lines.
 func TestManyUnreadNodes(t *testing.T) {
-	var found kubeexec.Examined
+	var result kubeexec.Examined
 	for range 1000 {
-		found.Unread = append(found.Unread, errors.New("no pod on it"))
+		result.Unread = append(result.Unread, errors.New("no pod on it"))
 	}
 	var s Section
-	s.addExamined(&found)
+	s.addExamined(&result)
 	assert.Len(t, s.Checks, maxNamed+1)
 	assert.Equal(t, Check{State: Failed, Subject: "nodes", Found: "980 more cannot be read"}, s.Checks[maxNamed])
 }

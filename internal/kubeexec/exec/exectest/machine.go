@@ -128,15 +128,15 @@ func (m *Machine) proc(args []string, stdout io.Writer) {
 	for _, number := range append([]string{"2"}, strings.Split(args[2], ".")...) {
 		pid, _ := strconv.ParseInt(number, 10, 64)
 		_, _ = fmt.Fprintf(stdout, "%s %d\n", separator, pid)
-		cgroup, known := m.Table[pid]
+		cgroup, ok := m.Table[pid]
 		switch {
 		case pid == 2 && !m.Private:
 			_, _ = fmt.Fprint(stdout, StatLine(2, "kthreadd", 2129984, 0))
-		case known:
+		case ok:
 			_, _ = fmt.Fprint(stdout, StatLine(pid, "python3", 4194304, 5000))
 		}
 		_, _ = fmt.Fprintf(stdout, "%s c\n", separator)
-		if known {
+		if ok {
 			_, _ = fmt.Fprint(stdout, cgroup)
 		}
 	}

@@ -122,8 +122,8 @@ func (s *state) answer(args []string) (string, int) {
 		for _, values := range gpus {
 			row := make([]string, len(fields))
 			for i, field := range fields {
-				value, known := values[field]
-				if !known {
+				value, ok := values[field]
+				if !ok {
 					return fmt.Sprintf("Field %q is not a valid field to query.\n\n", field), 2
 				}
 				row[i] = value
