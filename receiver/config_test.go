@@ -154,7 +154,7 @@ func TestWrongConfig(t *testing.T) {
 		"unknown metric":           {"metrics: {hw.gpu.temp: {enabled: true}}", []string{"metrics::hw.gpu.temp:", "documentation.md"}},
 		"unknown key of metric":    {"metrics: {hw.power: {enable: true}}", []string{"metrics::hw.power::enable:", "allowed are enabled"}},
 		"unknown attribute":        {"resource_attributes: {pod: {enabled: true}}", []string{"resource_attributes::pod:"}},
-		"unknown event":            {"events: {hw.gpu.gone: {enabled: true}}", []string{"events::hw.gpu.gone:", "documentation.md"}},
+		"unknown event":            {"events: {hw.gpu.gone: {enabled: true}}", []string{"events::hw.gpu.gone:", "hw.gpu.lost"}},
 		"scrapers as a list":       {"scrapers: [nvml]", []string{"scrapers:", "each with its settings", "nvml"}},
 		"scrapers as text":         {"scrapers: nvml", []string{"scrapers:", "each with its settings", "nvml"}},
 		"scraper as text":          {"scrapers: {nvml: on}", []string{"scrapers::nvml:", "section of settings, or empty"}},

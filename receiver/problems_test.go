@@ -199,7 +199,7 @@ func TestGPUAppearsWithoutDriver(t *testing.T) {
 	assert.Equal(t, []zapcore.Level{zapcore.WarnLevel}, levels)
 }
 
-// The log begins with the GPUs that are read, each model once, or says that there are none.
+// The log begins with the GPUs that are read, each model once, or says that there is no GPU.
 func TestStartSaysWhatWasFound(t *testing.T) {
 	h200 := func(id string) gpu.Device {
 		d := healthy(id)

@@ -64,7 +64,7 @@ func TestTopKeys(t *testing.T) {
 	term.press("\x1b")
 	term.shows("9 GPUs: 6 ok")
 	term.press("6")
-	term.sees("clusters", func(s string) bool { return regexp.MustCompile(`(?m)^prod +4 +1 +6 +5`).MatchString(s) })
+	term.sees("clusters", func(s string) bool { return regexp.MustCompile(`(?m)^prod +4 +1 +6 +4`).MatchString(s) })
 	term.press("jj\r")
 	term.shows("cluster prod\n", "unread")
 	term.press("?")

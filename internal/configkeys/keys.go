@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// maxKeys is the number of allowed keys that an error lists. There are more metrics and events; the documentation lists them.
+// maxKeys is the number of allowed keys that an error lists. There are more metrics; the documentation lists them.
 const maxKeys = 32
 
 // Check refuses keys that a configuration does not have, keys that must not be empty, and values of another kind, each

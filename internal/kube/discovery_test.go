@@ -69,6 +69,6 @@ func TestNotServed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"raycluster.ray.io", "jobsets.jobset.x-k8s.io"}, unserved)
 	unserved, err = NotServed(t.Context(), clients, []string{"raycluster.ray.io", "a.broken.io", "b.missing.io"})
-	require.ErrorContains(t, err, "kube: ask whether the API server serves a.broken.io: ")
+	require.ErrorContains(t, err, "kube: check whether the API server serves a.broken.io: ")
 	assert.Equal(t, []string{"raycluster.ray.io"}, unserved)
 }

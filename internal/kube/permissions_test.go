@@ -42,6 +42,6 @@ func TestViewRights(t *testing.T) {
 // An API server that does not know the review says so, with the request.
 func TestReviewFails(t *testing.T) {
 	got, err := Review(t.Context(), newClients(t, nil).Kubernetes, PermissionsTo(Permission{Resource: "pods"}, "list", "watch"))
-	require.ErrorContains(t, err, "ask whether the account may list pods")
+	require.ErrorContains(t, err, "check whether the account is allowed to list pods")
 	assert.Empty(t, got)
 }

@@ -43,7 +43,7 @@ func TestReadable(t *testing.T) {
 		},
 		{name: "no status", change: func(p *corev1.Pod) { p.Status.ContainerStatuses = nil }, want: "is not running"},
 		{
-			name: "another container", want: "has no container nvidia-driver-ctr, it has driver: correct the container of the target",
+			name: "another container", want: "has no container nvidia-driver-ctr, only driver: correct the container of the target",
 			change: func(p *corev1.Pod) { p.Spec.Containers[0].Name = "driver" },
 		},
 	} {

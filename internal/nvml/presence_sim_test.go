@@ -147,7 +147,7 @@ func TestNoLibrary(t *testing.T) {
 			assert.Equal(t, gpu.FailureLibrary, n.Failure.Reason)
 			require.Len(t, n.Problems, 1)
 			require.EqualError(t, n.Problems[0].Err, n.Failure.Error())
-			require.ErrorContains(t, n.Failure, "install the NVIDIA driver, or let the container runtime mount it (NVIDIA_VISIBLE_DEVICES=all")
+			require.ErrorContains(t, n.Failure, "install the NVIDIA driver, or set library_path; in a container, set NVIDIA_VISIBLE_DEVICES=all")
 			if should {
 				require.ErrorContains(t, n.Failure, "NVIDIA GPU at PCI address 0000:1b:00.0")
 			} else {

@@ -86,7 +86,7 @@ func TestErrorsOfGPUAndPort(t *testing.T) {
 	require.Len(t, node.Problems, 1)
 	assert.Equal(t, "PCI Express errors", node.Problems[0].What)
 	assert.Equal(t, "GPU-1", node.Problems[0].Device)
-	require.ErrorContains(t, node.Problems[0].Err, "aer_dev_nonfatal: it has no line TOTAL_ERR_NONFATAL with a number")
+	require.ErrorContains(t, node.Problems[0].Err, "aer_dev_nonfatal: it contains no line TOTAL_ERR_NONFATAL with a number")
 	assert.False(t, node.Devices[0].PCIe.Errors[gpu.PCIePort][gpu.PCIeNonFatal].Known())
 }
 

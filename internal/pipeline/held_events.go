@@ -17,7 +17,7 @@ type heldEvent struct {
 	until time.Time
 }
 
-// over removes and returns the events whose wait is over.
+// due removes and returns the events whose wait is over.
 func (h *heldEvents) due(now time.Time) []gpu.Event {
 	n := 0
 	for n < len(*h) && !now.Before((*h)[n].until) {

@@ -56,7 +56,7 @@ func remember[K comparable, V any](m map[K]V, key K, value V) {
 	}
 }
 
-// ofLog completes the event of a line, and returns what passes now.
+// fromLog completes the event of a line of the log, and returns the events to send now.
 func (f *kernelFaults) fromLog(message *kernellog.Event, e gpu.Event, now time.Time) []gpu.Event {
 	if message.Kind == kernellog.KindRingProcess {
 		return f.ringProcess(&e)

@@ -59,7 +59,7 @@ func (k *kernelXIDs) set(node *gpu.Node) {
 	k.names.set(node)
 }
 
-// ofSource takes events of the source, and returns those that pass now.
+// fromSource filters the events of the source, and returns the events to send now.
 func (k *kernelXIDs) fromSource(events []gpu.Event) []gpu.Event {
 	if k == nil {
 		return events
@@ -101,7 +101,7 @@ func (k *kernelXIDs) open() []gpu.Event {
 	return events
 }
 
-// ofLog takes what the log has, and returns what passes now.
+// fromLog filters the messages of the log, and returns the events to send now.
 func (k *kernelXIDs) fromLog(host *gpu.Host, messages []kernellog.Event) []gpu.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,7 +19,7 @@ type stateChanges struct {
 	ended map[string]lastState
 }
 
-// lastState is a device's last known state. since is its start; zero if it started before the first read. seen is when it was read last.
+// lastState is a device's last known state. since is its start; zero if it started before the first read. lastRead is when it was read last.
 // restored: that was before this process started.
 type lastState struct {
 	gpu.State

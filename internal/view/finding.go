@@ -40,7 +40,7 @@ type Finding struct {
 	Runbook     string     `json:"runbook"`     // the address of the steps
 }
 
-// Key identifies a finding among those of its node or cluster.
+// Key identifies a finding within its node or cluster.
 func (f *Finding) Key() string {
 	parts := []string{f.Kind}
 	for _, part := range []*string{f.GPU, f.Source, f.Vendor} {

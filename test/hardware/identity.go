@@ -43,7 +43,7 @@ var (
 // identities knows what identifies this machine.
 type identities struct {
 	numbers map[string]string // by hw.id
-	words   *regexp.Regexp    // names of the machine and of the user; nil if there are none
+	words   *regexp.Regexp    // names of the machine and of the user; nil if neither is known
 }
 
 func newIdentities(ids []string) *identities {

@@ -25,7 +25,7 @@ var vendors = map[string][]struct{ name, scraper string }{
 	amd: {{"amdgpu", "amdgpu: {}"}, {"amd_smi", "amd_smi: {}"}, {"rocm_smi", "rocm_smi: {}"}},
 }
 
-// sources returns what reads the GPUs of this machine; nothing if it has none.
+// sources returns what reads the GPUs of this machine; nothing without GPUs.
 func (o *options) sources() []*source {
 	var all []*source
 	for _, vendor := range []string{nvidia, amd} {

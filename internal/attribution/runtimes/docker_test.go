@@ -78,7 +78,7 @@ func TestStateFileIsNotRead(t *testing.T) {
 	}{
 		"garbage":           {func(t *testing.T, path string) { write(t, "{", path) }, "it is not the JSON"},
 		"empty":             {func(t *testing.T, path string) { write(t, "", path) }, "it is not the JSON"},
-		"too large":         {func(t *testing.T, path string) { write(t, strings.Repeat(" ", maxContainer+1), path) }, "more than 4194304 bytes"},
+		"too large":         {func(t *testing.T, path string) { write(t, strings.Repeat(" ", maxContainer+1), path) }, "is larger than 4194304 bytes"},
 		"directory":         {func(t *testing.T, path string) { require.NoError(t, os.MkdirAll(path, 0o755)) }, "is not a regular file"},
 		"another container": {func(t *testing.T, path string) { write(t, dockerState(other, "a", "b"), path) }, "it describes another container"},
 	} {

@@ -42,7 +42,7 @@ func TestSocketFails(t *testing.T) {
 		"redirect":          {status(http.StatusFound, ""), "it answers 302 Found"},
 		"garbage":           {status(http.StatusOK, "<html>TOKEN"), "it is not the JSON of a container"},
 		"another container": {status(http.StatusOK, dockerState(other, "web", "web")), "it describes another container"},
-		"endless":           {status(http.StatusOK, strings.Repeat(" ", maxContainer+1)), "more than 4194304 bytes"},
+		"endless":           {status(http.StatusOK, strings.Repeat(" ", maxContainer+1)), "is longer than 4194304 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := find(t, &Config{Docker: &DockerConfig{Endpoint: tt.endpoint}}, id)

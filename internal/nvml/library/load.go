@@ -57,8 +57,8 @@ func (l *Loader) Load(configured string) (*Library, error) {
 			tried = append(tried, err)
 		}
 	}
-	reason := errors.New("nvml: no usable " + libraryName + "; install the NVIDIA driver, or let the container runtime mount it " +
-		"(NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility), or set library_path")
+	reason := errors.New("nvml: no usable " + libraryName + "; install the NVIDIA driver, or set library_path; " +
+		"in a container, set NVIDIA_VISIBLE_DEVICES=all and NVIDIA_DRIVER_CAPABILITIES=utility")
 	if len(tried) > 0 {
 		return nil, fmt.Errorf("%w: %w", reason, errors.Join(tried...))
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	// Half of the points are of the last eighth of the history's time, half of the time before.
 	recentShare = 8
-	// spareRows are the rows beside those of full buckets: the newest one, and those of buckets that begin or end a half.
+	// spareRows is the number of rows beside the full buckets: the newest row, and the rows of buckets that begin or end a half.
 	spareRows = 4
 
 	// trustedClocks is how far the clock of a node may be from this one's, or how late a message may be, before the times of the history

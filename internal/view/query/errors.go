@@ -41,7 +41,7 @@ type UnreadableError struct {
 	Reasons []string // see Reasons
 }
 
-// Remedy says what to do about the first reason of a source; empty if there is none.
+// Remedy says what to do about the first reason of a source; empty without reasons.
 func (e *UnreadableError) Remedy() string {
 	for _, reason := range e.Reasons {
 		if i := strings.LastIndex(reason, ": "); i >= 0 {

@@ -152,7 +152,7 @@ func TestParameters(t *testing.T) {
 		"limit=0": `limit: "0"`, "limit=11": "limit", "limit=1e1": "limit", "limit=+1": "limit", "by=Node": `by: "Node"`, "since=1": "since", "since=-1s": "since",
 		"cluster=": "cluster: it is empty", "cluster=a&cluster_id=a": "cluster: it is given 2 times", "limit=1&limit=1": "limit: it is given 2 times",
 		"cluster=%ff": "cluster: it is not UTF-8", "%gg=1": "%gg", "a;b": "semicolon", "colour=red&size=1": `"colour", "size"`,
-		"cluster=" + strings.Repeat("x", maxValue+1): "cluster: it has 4097 bytes",
+		"cluster=" + strings.Repeat("x", maxValue+1): "cluster: it is 4097 bytes long",
 	} {
 		p := problem(t, ask(h, "/p/x?"+query))
 		assert.Equal(t, http.StatusBadRequest, p.Status, query)

@@ -51,7 +51,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Cleanup(other.Close)
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
 	_, err := c.List(t.Context(), Nodes, nil, 1)
-	require.ErrorContains(t, err, "redirects to another address, and otelgpu does not follow; give the final address with --server")
+	require.ErrorContains(t, err, "redirects to another address, and otelgpu does not follow redirects; give the final address with --server")
 }
 
 func TestNobodyListens(t *testing.T) {

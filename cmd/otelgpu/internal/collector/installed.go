@@ -18,7 +18,7 @@ const (
 // installedConfigs are the directories in which the packages, and the documented installation of the archive, put config/.
 var installedConfigs = []string{"/usr/share/otelcol-gpu", "/usr/local/share/otelcol-gpu"}
 
-// FindProgram returns the collector of a checkout, the collector beside this program, or the one in PATH; the first of these if there is none.
+// FindProgram returns the collector of a checkout, the collector beside this program, or the one in PATH; the first of these if all are missing.
 func FindProgram() string {
 	if found := firstFile(builtHere, filepath.Join(ownDirectory(), program)); found != "" {
 		return found
@@ -29,7 +29,7 @@ func FindProgram() string {
 	return builtHere
 }
 
-// FindConfig returns run.yaml of a checkout or an unpacked archive, or the installed one; the first of these if there is none.
+// FindConfig returns run.yaml of a checkout or an unpacked archive, or the installed one; the first of these if all are missing.
 func FindConfig() string {
 	places := []string{runConfig, filepath.Join(ownDirectory(), runConfig)}
 	for _, directory := range installedConfigs {

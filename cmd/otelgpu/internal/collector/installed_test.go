@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program and a configuration of a checkout come before the installed ones, and are named if there are none.
+// A program and a configuration of a checkout come before the installed ones, and are named if all are missing.
 func TestFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("PATH", t.TempDir())
