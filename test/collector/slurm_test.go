@@ -46,7 +46,7 @@ func TestSlurm(t *testing.T) {
 	} {
 		n.file("jobs/"+name, text)
 	}
-	require.NoError(t, os.Chmod(filepath.Join(n.dir, "jobs"), 0o755)) //nolint:gosec // as the prolog creates it
+	require.NoError(t, os.Chmod(filepath.Join(n.dir, "jobs"), 0o755)) // as the prolog creates it
 	s := shipped{
 		configs:  []string{"agent.yaml", filepath.Join("parts", "slurm.yaml")},
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}\n    attribution: {processes: {proc_path: %q, any_pid_namespace: true}}", simulator(t).Full, n.proc),

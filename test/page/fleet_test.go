@@ -37,7 +37,7 @@ func TestTiles(t *testing.T) {
 	same(p, "tiles", func() map[string]string { return want }, func() map[string]string { return shownTiles(p) })
 	shown := shownTiles(p)
 	// By hand: what was not read is not 0.
-	assert.Equal(t, "prod/n2 GPU 1, NVIDIA A100-SXM4-40GB, failed, utilization not known, memory not known", shown["GPU-n2-1"])
+	assert.Equal(t, "prod/n2 GPU 1, NVIDIA A100-SXM4-40GB, failed, utilization unknown, memory unknown", shown["GPU-n2-1"])
 	assert.Equal(t, "prod/n2 GPU 0, NVIDIA A100-SXM4-40GB, ok, utilization 0 %, memory 25 %, 2 partitions", shown["GPU-n2-0"])
 	assert.Equal(t, 2, eval[int](p, `document.querySelectorAll('[data-id="GPU-n2-0"] .tile-parts .tile-bar').length`))
 	// State has a sign beside its colour.

@@ -61,7 +61,7 @@ func TestNodeWithoutGPUAndUnreadableNode(t *testing.T) {
 	p.until(`document.querySelector("main").innerText.includes("The node cannot be read")`)
 	main := p.text("main")
 	assert.Contains(t, main, "kubernetes_exec: timeout")
-	assert.Contains(t, main, "Its GPUs are not known")
+	assert.Contains(t, main, "Its GPUs are unknown")
 	assert.NotContains(t, main, "This node has no GPU.")
 	// The one without a cluster, and a name that is in two.
 	p.visit("/#/node?node=workstation")

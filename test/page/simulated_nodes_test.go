@@ -77,7 +77,7 @@ func TestNVIDIAGPUIsLost(t *testing.T) {
 	require.NoError(t, control.Set(timeline("10s", "[fault f]", "gpu = 3", "kind = lost")))
 	p.until(`document.querySelectorAll("a.tile.tile-failed").length === 1 && document.querySelectorAll("a.tile.tile-ok").length === 7`)
 	lost := eval[string](p, `document.querySelector("a.tile.tile-failed").dataset.id`)
-	assert.Equal(t, "node-a GPU 3, NVIDIA H100 80GB HBM3, failed, utilization not known, memory not known", shownTiles(p)[lost])
+	assert.Equal(t, "node-a GPU 3, NVIDIA H100 80GB HBM3, failed, utilization unknown, memory unknown", shownTiles(p)[lost])
 	sameFleet(p)
 	assert.Equal(t, "1", p.text(`[data-total="failed"] .total-value`))
 	eval[any](p, `location.hash = "#/problems"; null`)
@@ -86,7 +86,7 @@ func TestNVIDIAGPUIsLost(t *testing.T) {
 	assert.True(t, eval[bool](p, `window.kept`), "the page was not loaded again")
 	found := false
 	for _, row := range tableRows(p, "Problems") {
-		found = found || row[0] == "The GPU has failed" && strings.Contains(row[1], "GPU 3") && strings.Contains(row[2], "lost")
+		found = found || row[0] == "The GPU has failed" && strings.Contains(row[1], "GPU 3") && strings.Contains(row[4], "lost")
 	}
 	assert.True(t, found, "the problem names the GPU: %v", tableRows(p, "Problems"))
 	sameViews(p)
@@ -172,7 +172,7 @@ func TestUnreadableNode(t *testing.T) {
 			p.visit("/#/node?node=" + nodeName)
 			p.until(`document.querySelector("main .notice-warning")?.innerText.includes("The node cannot be read")`)
 			assert.Contains(t, p.text("main .notice-warning"), reason)
-			assert.Contains(t, p.text("main"), "Its GPUs are not known")
+			assert.Contains(t, p.text("main"), "Its GPUs are unknown")
 			assert.NotContains(t, p.text("main"), "This node has no GPU.")
 			assert.Equal(t, dash, shownFacts(p)["Visible"], "how many GPUs there are is not known")
 		})

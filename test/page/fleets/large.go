@@ -86,7 +86,7 @@ func device(random *rand.Rand, n *view.Node, i, model int, busy float64) *view.G
 			{Sensor: "gpu", Celsius: new(35 + 40*share), Limits: map[string]float64{"high.degraded": 87, "high.critical": 92}},
 		},
 		Margins: map[string]float64{}, Power: view.Power{Watts: new(90 + (m.watts-90)*share), Limit: &m.watts, MaxLimit: &m.watts, Utilization: new((90 + (m.watts-90)*share) / m.watts)},
-		Clocks: map[string]float64{"graphics": 1.98e9, "memory": 2.6e9}, Fans: []view.Fan{}, Throttled: []string{}, ThrottleTimes: map[string]float64{},
+		Clocks: map[string]float64{"graphics": 1.98e9, "memory": 2.6e9}, ClockLimits: map[string]float64{}, Fans: []view.Fan{}, Throttled: []string{}, ThrottleTimes: map[string]float64{},
 		PCIe:          view.PCIe{Generation: new(5), MaxGeneration: new(5), Width: new(16), MaxWidth: new(16), Replays: new(0.0), Errors: map[string]float64{}, PortErrors: map[string]float64{}},
 		Interconnects: []view.Interconnect{}, Errors: map[string]float64{"corrected": 0, "uncorrected": 0}, XIDs: map[string]float64{},
 		RemappedRows: map[string]float64{}, RetiredPages: map[string]float64{}, RemapStates: []string{}, MemoryBanks: map[string]float64{},

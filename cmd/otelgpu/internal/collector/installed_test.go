@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 
 	file := func(path string) string {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, nil, 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(path, nil, 0o700))
 		return path
 	}
 	assert.Equal(t, file(filepath.Join(os.Getenv("PATH"), program)), FindProgram())

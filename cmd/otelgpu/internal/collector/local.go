@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -114,8 +115,8 @@ func (l *Local) build(ctx context.Context, cfg *gpureceiver.Config, address stri
 func (l *Local) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
 	defer cancel()
-	for i := len(l.parts) - 1; i >= 0; i-- { // the receivers first
-		_ = l.parts[i].Shutdown(ctx)
+	for _, c := range slices.Backward(l.parts) { // the receivers first
+		_ = c.Shutdown(ctx)
 	}
 }
 

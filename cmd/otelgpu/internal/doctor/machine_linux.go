@@ -33,8 +33,10 @@ var usedCapabilities = []struct {
 	number uint
 	name   string
 }{
-	{unix.CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
-	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYSLOG, "CAP_SYSLOG"},
+	{unix.CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+	{unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+	{unix.CAP_SYSLOG, "CAP_SYSLOG"},
 }
 
 // capabilityNames names what a mask of /proc has of the capabilities that sources use.
