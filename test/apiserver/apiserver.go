@@ -56,7 +56,8 @@ func Start(t *testing.T) *rest.Config {
 	background(t, filepath.Join(bin, "kube-apiserver"), "--etcd-servers=http://127.0.0.1:"+client, "--bind-address=127.0.0.1",
 		"--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none", "--secure-port="+secure, "--cert-dir="+dir, "--authorization-mode=RBAC", "--token-auth-file="+tokenFile,
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+keyFile,
-		"--service-account-signing-key-file="+keyFile, "--service-cluster-ip-range=10.96.0.0/24")
+		"--service-account-signing-key-file="+keyFile, "--service-cluster-ip-range=10.96.0.0/24",
+		"--allow-privileged=true") // as GKE needs it
 	return &rest.Config{
 		Host: "https://127.0.0.1:" + secure, BearerToken: "test-of-manifests", QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, // it has signed its certificate itself
