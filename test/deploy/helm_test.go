@@ -38,7 +38,7 @@ func helm(t *testing.T) string {
 	return program
 }
 
-// runHelm runs helm with values on its standard input (-f -), over those of testdata/helm/base.yaml.
+// runHelm runs helm with values on its standard input (-f -), which override testdata/helm/base.yaml.
 func runHelm(t *testing.T, values string, args ...string) (out []byte, err error) {
 	t.Helper()
 	if i := slices.Index(args, "-f"); i >= 0 {

@@ -18,7 +18,7 @@ type message struct {
 	now     time.Duration
 	clock   pcommon.Timestamp // now
 	changed map[*node]change
-	offered map[nodeKey]bool // nodes of which a cluster says whether it has them
+	offered map[nodeKey]bool // by node: a cluster reports whether the node exists
 	full    bool             // a limit is reached, and no node is silent
 }
 

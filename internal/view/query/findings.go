@@ -13,7 +13,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
-// runbooks is where the steps for each problem are.
+// runbooks is the page with the steps for each problem.
 const runbooks = "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md#"
 
 // maxWorkloads bounds the workloads of a finding.
