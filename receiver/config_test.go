@@ -154,7 +154,7 @@ func TestWrongConfig(t *testing.T) {
 	}{
 		"unknown scraper":          {"scrapers: {cuda: {}}", []string{"scrapers::cuda", "allowed are amd_smi, amdgpu,", "nvml"}},
 		"unknown key":              {"intervall: 5s", []string{"intervall", "allowed are attribution, collection_interval,", "scrapers"}},
-		"unknown key of scraper":   {"scrapers: {nvml: {library_file: /x}}", []string{"scrapers::nvml::library_file", "allowed are keep_open, library_path, pcie_sampling"}},
+		"unknown key of scraper":   {"scrapers: {nvml: {library_file: /x}}", []string{"scrapers::nvml::library_file", "allowed are keep_open, library_path, pcie_sampling, wake_devices"}},
 		"unknown keys":             {"scrapers: {nvml: {a: 1, b: 2}}", []string{"scrapers::nvml::a:", "scrapers::nvml::b:"}},
 		"unknown key within":       {"attribution: {owners: {kind: [x]}}", []string{"attribution::owners::kind:", "kinds"}},
 		"unknown metric":           {"metrics: {hw.gpu.temp: {enabled: true}}", []string{"metrics::hw.gpu.temp:", "documentation.md"}},

@@ -20,7 +20,7 @@
 //	node.Presence = inventory.Count(…)
 //
 // A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and calls neither Begin nor End. If the
-// failure says nothing about the GPUs, it adds them with AddUnreadTo.
+// failure says nothing about the GPUs, it adds them with AddUnreadTo. A read that must not wake a GPU adds it with AddAsleep.
 //
 // A GPU is found again by its ID, wherever it is, and otherwise by its address. A GPU without an ID ends when one with an ID is listed
 // at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
@@ -36,6 +36,7 @@ package inventory
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -87,6 +88,22 @@ func (k *Known[S]) AddUnreadTo(node *gpu.Node) {
 		node.Devices = append(node.Devices, d)
 	}
 }
+
+// AddAsleep adds to a node a GPU and its partitions that a read did not wake, with what is known of them.
+func AddAsleep(node *gpu.Node, source string, devices []gpu.Device) {
+	for _, d := range devices {
+		d.ProcessesUnread = true
+		node.Devices = append(node.Devices, d)
+	}
+	d := &devices[0]
+	title := cmp.Or(d.Name, d.Info.PCIAddress, d.ID)
+	node.Problems = append(node.Problems, gpu.Problem{
+		Device: cmp.Or(d.ID, d.Info.PCIAddress), What: "asleep", Err: fmt.Errorf("%s: %s: %w", source, title, errAsleep),
+	})
+}
+
+var errAsleep = errors.New("asleep or about to fall asleep (runtime power management) and not read, because a read would wake it; set wake_devices to " +
+	"read it anyway")
 
 // Inventory is the GPUs of a machine that a source has seen. The zero Inventory is empty.
 type Inventory[S any] struct {
