@@ -78,7 +78,7 @@ func TestDashboards(t *testing.T) {
 	n := prepareWorkloads(t)
 	n.file("scenario", workloadScenario+faultyScenario)
 	n.start(shipped{
-		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
+		configs: []string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml")},
 		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}, attribution: {owners: {auth_type: kubeConfig}}}}\n" + shownAndSent(sentTo, ""),
 		env:     env,
 	})

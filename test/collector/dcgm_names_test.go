@@ -21,7 +21,7 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-var dcgmNames = filepath.Join("parts", "dcgm-names.yaml")
+var dcgmNames = filepath.Join("overlays", "dcgm-names.yaml")
 
 func TestDCGMNamesAreValid(t *testing.T) {
 	t.Parallel()

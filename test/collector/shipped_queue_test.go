@@ -71,7 +71,7 @@ func (d *delivery) start() {
 		Binary: binary(t), Dir: d.dir,
 		Args: []string{
 			"--config", filepath.Join(root(t), "config", "agent.yaml"),
-			"--config", filepath.Join(root(t), "config", "parts", "persistent-queue.yaml"), "--config", path,
+			"--config", filepath.Join(root(t), "config", "overlays", "persistent-queue.yaml"), "--config", path,
 		},
 		Env: append(d.environment(), "OTLP_ENDPOINT="+d.backend, "OTELCOL_GPU_STORAGE="+d.storage, "K8S_NODE_NAME=node-a"),
 	})

@@ -4,7 +4,7 @@
 package main
 
 // slurmJobs is what an agent needs to know the jobs of Slurm.
-const slurmJobs = "No data: needs an agent with attribution::slurm and attribution::processes (parts/slurm.yaml)"
+const slurmJobs = "No data: needs an agent with attribution::slurm and attribution::processes (overlays/slurm.yaml)"
 
 // slurm is the dashboard of allocated, used and idle GPUs by account, user and job of Slurm.
 func slurm() board {
