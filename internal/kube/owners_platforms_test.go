@@ -117,14 +117,14 @@ func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.Owner
 	clients := &Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}
 	if asks {
 		c.ask(clients, kinds)
-		c.asked.resolve = resolveOf(references)
+		c.lookups.resolve = resolveOf(references)
 	} else {
 		c.owners = WatchOwners(clients, kinds)
 		c.watched = watchedBy(c.owners, resolveOf(references))
 	}
 	c.run(t)
 	eventually(t, c.owners.Synced)
-	got := c.of(t, ownedBy(references[0]))
+	got := c.ownersOf(t, ownedBy(references[0]))
 	assert.Empty(t, c.owners.Errs())
 	return got
 }

@@ -118,7 +118,7 @@ func TestDCGMDashboard(t *testing.T) {
 	n, prometheus := dcgmNode(t)
 	variables := strings.NewReplacer("$instance", ".+", "$gpu", "(0|1|2|3|4|5|6|7)")
 	for panel, want := range dashboard12239 {
-		agree(t, panel, func() (wanted, got map[string]float64) {
+		agree(t, panel, func() (expected, got map[string]float64) {
 			return want.answers, answers(t, prometheus, variables.Replace(want.query), "gpu")
 		})
 	}

@@ -59,9 +59,9 @@ func TestSlurm(t *testing.T) {
 
 	panels := 0
 	for _, panel := range everyQuery(t) {
-		if strings.HasPrefix(panel.where, slurmBoard+":") {
+		if strings.HasPrefix(panel.place, slurmBoard+":") {
 			panels++
-			someNumbers(t, panel.where, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
+			someNumbers(t, panel.place, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
 		}
 	}
 	assert.Greater(t, panels, 10)
