@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// amount is what a holder had of a device from start to end, or what nobody had, with holder "". Times are GPU-seconds: the seconds times the
+// amount is what a holder had of a device from start to end, or what was unallocated, with holder "". Times are GPU-seconds: the seconds times the
 // share of the GPU. In each amount of a device, held, unallocated and unknown time add up to its seconds times its share of the GPU; busy,
 // idle and unknown use to the held time.
 type amount struct {
@@ -48,8 +48,8 @@ func bill(former, next *read, maxGap time.Duration) []amount {
 	return amounts
 }
 
-// freeOf reports whether the part of a device that has no holder is known to be nobody's. The part of a GPU that none of its partitions has
-// is nobody's if it is known who holds the partitions.
+// freeOf reports whether the part of a device that has no holder is known to be unallocated. The part of a GPU that none of its partitions has
+// is unallocated if it is known who holds the partitions.
 func (r *read) freeOf(id string) bool {
 	d := r.Devices[id]
 	if len(d.Holders) > 0 || d.Allocated != nil && !*d.Allocated {

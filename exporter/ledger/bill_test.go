@@ -123,7 +123,7 @@ func newLife(random *rand.Rand, id string) *life {
 	return l
 }
 
-// Whatever happens, the seconds of a GPU are those that somebody held, that nobody held, and that are unknown; and what was held was used,
+// Whatever happens, the seconds of a GPU are allocated, unallocated or unknown; and what was held was used,
 // idle or unknown. Reads that come twice change nothing, nor do two collectors that send the same.
 func TestBillAddsUp(t *testing.T) {
 	onEach(t, func(t *testing.T, newURL func() string) {
@@ -170,7 +170,7 @@ func TestBillAddsUp(t *testing.T) {
 	})
 }
 
-// By hand: a GPU that one pod holds from 00:10 to 01:30 and uses a quarter of the time, then nobody until 02:00.
+// By hand: a GPU that one pod holds from 00:10 to 01:30 and uses a quarter of the time, then unallocated until 02:00.
 func TestBillByHand(t *testing.T) {
 	const day = 86_400
 	onEach(t, func(t *testing.T, newURL func() string) {

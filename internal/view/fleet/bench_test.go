@@ -25,7 +25,7 @@ func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
 		message := largeNode(i).read(w.now)
 		for range reads {
 			w.pass(2 * time.Minute)
-			f.ConsumeMetrics(at(message, w.now))
+			f.ConsumeMetrics(messageAt(message, w.now))
 		}
 	}
 	return f, w
@@ -62,7 +62,7 @@ func BenchmarkIngest(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		w.pass(30 * time.Second)
-		at(message, w.now)
+		messageAt(message, w.now)
 		b.StartTimer()
 		f.ConsumeMetrics(message)
 	}
