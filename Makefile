@@ -36,6 +36,10 @@ run: otelcol-gpu otelgpu ## the same on this machine's own GPUs
 otelcol-gpu: ## build the collector with ocb from builder-config.yaml
 	@scripts/build-collector.sh $(DIST)
 
+.PHONY: otelcol-gpu-ledger
+otelcol-gpu-ledger: ## the same with the exporter gpu_ledger, from builder-config-ledger.yaml, in dist/ledger
+	@scripts/build-collector.sh dist/ledger/otelcol-gpu-ledger builder-config-ledger.yaml
+
 .PHONY: otelgpu
 otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what can be read; with cgo, as NVML is a C library
 	@CGO_ENABLED=1 go build -ldflags '-s -w' -o bin/otelgpu ./cmd/otelgpu
@@ -81,12 +85,13 @@ export GO_TEST
 .PHONY: test
 test: ## every test that needs no root and nothing outside the tree; RACE=1 runs them under the race detector
 	@$(GO_TEST) $(if $(RACE),-race) -timeout 40m $$(go list ./... | grep -v /test/deploy$$) # test-deploy has the API server and Helm that these need
+	@cd exporter/ledger && $(GO_TEST) $(if $(RACE),-race) ./... # on SQLite
 
 .PHONY: check
 check: generated-up-to-date lint compile-everywhere test-collector test-page test-rules test-docs test-deploy e2e-smoke ## what every change must pass besides test
 
 .PHONY: check-all
-check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release image e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
+check-all: check build-everywhere vulnerabilities test-ledger test-nvidia-tool test-amd-tools test-release image e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -100,6 +105,7 @@ LINT = GOFLAGS='$(GOFLAGS) $(CGO_OF_CHECKOUT)' GOLANGCI_LINT_CACHE=$(CURDIR)/.to
 .PHONY: lint
 lint: .tools/golangci-lint ## golangci-lint, once in each module; words in comments and names
 	$(LINT)
+	cd exporter/ledger && $(LINT)
 	cd tools && $(LINT)
 	cd test/page && $(LINT)
 	cd test/docs && $(LINT)
@@ -111,7 +117,7 @@ lint: .tools/golangci-lint ## golangci-lint, once in each module; words in comme
 .PHONY: compile-everywhere
 compile-everywhere: ## the types agree without cgo, and for Windows and macOS; the tests of what stands in for NVML
 	go build -o bin/typecheck ./test/typecheck
-	for os in linux windows darwin; do CGO_ENABLED=0 GOOS=$$os bin/typecheck ./... || exit 1; done
+	for os in linux windows darwin; do CGO_ENABLED=0 GOOS=$$os bin/typecheck ./... && (cd exporter/ledger && CGO_ENABLED=0 GOOS=$$os $(CURDIR)/bin/typecheck ./...) || exit 1; done
 	CGO_ENABLED=0 $(GO_TEST) ./internal/nvml/...
 
 .PHONY: build-everywhere
@@ -148,6 +154,10 @@ hardware: otelcol-gpu otelgpu
 .PHONY: test-hardware
 test-hardware: hardware ## what the collector reports of this machine's GPUs, against a load and the vendor's tool; says so without a GPU
 	@$(HARDWARE)/hardware $(HARDWARE_FLAGS)
+
+.PHONY: test-ledger
+test-ledger: ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB; says so without them
+	cd exporter/ledger && ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so if it cannot be had
