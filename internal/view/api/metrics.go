@@ -5,6 +5,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -51,6 +52,8 @@ func gpuTable(health func(*view.GPU) view.HealthClass) *table[*view.GPU] {
 			{"clock_memory_hertz", func(g *view.GPU) any { return query.Entry(g.Clocks, "memory") }},
 			{"performance_state", func(g *view.GPU) any { return g.PerformanceState }},
 			{"allocated", func(g *view.GPU) any { return g.Allocated }},
+			{"idle_since", func(g *view.GPU) any { return query.IdleSince(g) }},
+			{"holder", func(g *view.GPU) any { return query.Holder(g) }},
 			{"processes", func(g *view.GPU) any { return query.ProcessCount(g) }},
 		},
 	}
@@ -111,9 +114,8 @@ func (h *Handler) metricsRoutes() []route.Route {
 		{
 			Path: "/api/v1/gpu/metrics", ID: "listMetrics", Tag: "GPUs", Summary: "GPUs and what was measured",
 			Description: "Each GPU and each partition, with sums and means over all pages. Sums never count both a GPU and its partitions.",
-			Parameters: append([]route.Parameter{
-				clusterParameter(), nodeParameter(), namespaceParameter(), podParameter(), gpuParameter(), status,
-			}, t.parameters()...),
+			Parameters: slices.Concat([]route.Parameter{clusterParameter(), nodeParameter()}, userParameters(),
+				[]route.Parameter{gpuParameter(), status}, t.parameters()),
 			Answer: view.Metrics{}, CSV: true, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 			Serve: func(w http.ResponseWriter, r *route.Request) error { return h.metrics(w, r) },
 		},

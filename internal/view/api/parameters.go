@@ -31,6 +31,17 @@ func podParameter() route.Parameter {
 	return route.Parameter{Name: "pod", Example: "train-0", Description: "Only of this pod."}
 }
 
+// userParameters select GPUs by what holds or uses them.
+func userParameters() []route.Parameter {
+	return []route.Parameter{
+		namespaceParameter(), podParameter(),
+		{Name: "workload", Example: "train", Description: "Only of this workload, by its name."},
+		{Name: "workload_kind", Example: "StatefulSet", Description: "Only of workloads of this kind."},
+		{Name: "slurm_account", Description: "Only of jobs of this Slurm account."},
+		{Name: "label", Description: "Only of pods with this label: name=value."},
+	}
+}
+
 const gpuForms = "hw.id, PCI address, or index on its node. A slash in it is written %2F."
 
 func gpuParameter() route.Parameter {
@@ -79,5 +90,8 @@ func userNames(u *view.User) []string {
 }
 
 func users(r *route.Request) query.UserFilter {
-	return query.UserFilter{Namespace: r.Text("namespace"), Pod: r.Text("pod")}
+	return query.UserFilter{
+		Namespace: r.Text("namespace"), Pod: r.Text("pod"), Workload: r.Text("workload"), Kind: r.Text("workload_kind"),
+		Account: r.Text("slurm_account"), Label: r.Text("label"),
+	}
 }

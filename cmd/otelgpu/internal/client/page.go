@@ -20,6 +20,7 @@ const (
 	Processes = "/api/v1/gpu/processes"
 	Summary   = "/api/v1/gpu/summary"
 	Workloads = "/api/v1/gpu/workloads"
+	Teams     = "/api/v1/gpu/teams"
 	Events    = "/api/v1/gpu/events"
 	Problems  = "/api/v1/gpu/problems"
 	Info      = "/api/v1/gpu/info"
