@@ -149,7 +149,7 @@ func TestViewServerGoesAway(t *testing.T) {
 
 // A watch that is not granted remains a problem although the list is granted.
 func TestInformerAnswered(t *testing.T) {
-	i := &Informer{subject: "pods", now: time.Now}
+	i := &Informer{SharedIndexInformer: cache.NewSharedIndexInformer(nil, nil, 0, nil), subject: "pods", now: time.Now}
 	i.answered(true, 0, errors.New("no route"))
 	require.ErrorContains(t, i.Err(), "no route")
 	i.answered(false, http.StatusOK, nil)
