@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -42,7 +41,7 @@ func testLeaving(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusOK, Body: late}, nil
 	}))
 	send := func(client http.RoundTripper, longest time.Duration) error {
-		i := &Informer{SharedIndexInformer: cache.NewSharedIndexInformer(nil, nil, 0, nil), subject: "pods", now: time.Now}
+		i := emptyInformer("pods")
 		request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/", http.NoBody)
 		require.NoError(t, err)
 		response, err := withStatus(&http.Client{Transport: client}, longest).Do(request)

@@ -25,7 +25,7 @@ var dcgmNames = filepath.Join("overlays", "dcgm-names.yaml")
 
 func TestDCGMNamesAreValid(t *testing.T) {
 	t.Parallel()
-	for _, config := range []string{"agent.yaml", "agent-kubernetes.yaml"} {
+	for _, config := range []string{"agent.yaml", "agent-prometheus.yaml", "agent-kubernetes.yaml"} {
 		code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(root(t), "config", config), "--config", filepath.Join(root(t), "config", dcgmNames))
 		assert.Zero(t, code, output)
 	}

@@ -89,3 +89,18 @@ func BenchmarkTiles(b *testing.B) {
 		f.Tiles(0)
 	}
 }
+
+// BenchmarkProblems finds the problems of a node of which every GPU is throttled, which each of its messages does. Compare BenchmarkIngest.
+func BenchmarkProblems(b *testing.B) {
+	f, w := fill(b, 1, 2)
+	n := f.state.nodes[nodeKey{cluster: "prod", name: f.Snapshot().Nodes[0].Name}]
+	for _, g := range n.shown.GPUs {
+		g.Throttled = []string{"hw_thermal"}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		f.noticeProblems(n, n.shown, w.now)
+	}
+	b.ReportMetric(float64(len(n.problems)), "problems/op")
+}
