@@ -36,7 +36,8 @@ func TestDocumentedSource(t *testing.T) {
 	o.run(o.root, "go", "test", "-overlay", o.file(), "-vet=off", "-run", "^(TestEachScraperAlone|TestScrapersTogether)$", "./receiver")
 }
 
-// The rows of docs/develop/add-a-metric.md for NVML compile in the tables that the page names, and the second one is in the code.
+// The rows of docs/develop/add-a-metric.md for NVML and for the test of the record compile in the tables that the page names, and the second row for NVML
+// is in the code.
 func TestDocumentedRows(t *testing.T) {
 	t.Parallel()
 	parts := goBlocks(t, "docs/develop/add-a-metric.md")
@@ -44,7 +45,9 @@ func TestDocumentedRows(t *testing.T) {
 	o := newOverlay(t)
 	o.insert("internal/gpu/device.go", "type Device struct {\n", parts[0])
 	o.insert("internal/nvml/device/clocks.go", "var clockRows = []quantity{\n", parts[1])
+	o.insert("internal/record/metrics_test.go", "var metricTests = []metricTest{\n", parts[5])
 	o.run(o.root, "go", "build", "-overlay", o.file(), "./internal/nvml/device")
+	o.run(o.root, "go", "test", "-overlay", o.file(), "-vet=off", "-c", "-o", os.DevNull, "./internal/record")
 	power, err := os.ReadFile(filepath.Join(o.root, "internal/nvml/device/power.go"))
 	require.NoError(t, err)
 	assert.Contains(t, strings.ReplaceAll(string(power), "\t", ""), strings.ReplaceAll(parts[2], "\t", ""))
