@@ -11,6 +11,8 @@ import { Answer } from "./answer";
 import { type Column, Table } from "./table";
 
 const PAGE = 50;
+/** The largest page of the API. */
+const ALL = 1000;
 
 /** List is a page of one of the API's lists. */
 type List<T> = Omit<ProcessList, "items"> & { items: T[] };
@@ -26,13 +28,14 @@ interface Props<T, R extends keyof Columns> {
   keep?: (row: T) => boolean; // false: this browser hides the row
 }
 
-/** Paged is a list of the API, a page of 50 at a time. */
+/** Paged is a list of the API, a page of 50 at a time, or of 1,000, to print it or to search it. */
 export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
-  useEffect(() => setTrail([]), [about]);
-  const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: PAGE, cursor: trail[trail.length - 1] }));
+  const [size, setSize] = useState(PAGE);
+  useEffect(() => setTrail([]), [about, size]);
+  const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: size, cursor: trail[trail.length - 1] }));
   return (
     <Answer of={answer}>
       {(list) => (
@@ -40,9 +43,10 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
           <Table caption={caption} columns={columns} rows={list.items.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
           {list.total > PAGE && (
             <Pager
-              text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + list.items.length)} of ${count(list.total)}`}
+              text={`${count(trail.length * size + 1)} to ${count(trail.length * size + list.items.length)} of ${count(list.total)}`}
               back={trail.length > 0 ? () => setTrail(trail.slice(0, -1)) : undefined}
               next={list.next !== null ? () => setTrail([...trail, list.next as string]) : undefined}
+              all={size === PAGE ? () => setSize(ALL) : undefined}
             />
           )}
         </>
@@ -51,12 +55,13 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
   );
 }
 
-export function Pager({ text, back, next }: { text: string; back?: () => void; next?: () => void }) {
+export function Pager({ text, back, next, all }: { text: string; back?: () => void; next?: () => void; all?: () => void }) {
   return (
     <nav class="pager" aria-label="Pages">
       <button type="button" disabled={!back} onClick={back}>Previous</button>
       <span role="status">{text}</span>
       <button type="button" disabled={!next} onClick={next}>Next</button>
+      {all && <button type="button" onClick={all}>Show all</button>}
     </nav>
   );
 }
