@@ -21,7 +21,9 @@ RUN := --collector $(DIST) --log demo-output/collector.log --also "Prometheus ht
 
 .PHONY: demo
 demo: otelcol-gpu otelgpu nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
-	@umask 077; mkdir -p demo-output; \
+	@go build -o bin/demonode ./test/nvmlsim/demonode
+	@umask 077; mkdir -p demo-output; export DEMO_NODE=$$(mktemp -d); bin/demonode $$DEMO_NODE & \
+		trap "kill $$! 2>/dev/null; rm -rf $$DEMO_NODE" EXIT; until [ -S $$DEMO_NODE/kubelet.sock ]; do sleep 0.1; done; \
 		NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
 		bin/otelgpu run --simulated --config config/demo.yaml $(RUN)
 
@@ -35,6 +37,10 @@ run: otelcol-gpu otelgpu ## the same on this machine's own GPUs
 .PHONY: otelcol-gpu
 otelcol-gpu: ## build the collector with ocb from builder-config.yaml
 	@scripts/build-collector.sh $(DIST)
+
+.PHONY: otelcol-gpu-ledger
+otelcol-gpu-ledger: ## the same with the exporter gpu_ledger, from builder-config-ledger.yaml, in dist/ledger
+	@scripts/build-collector.sh dist/ledger/otelcol-gpu-ledger builder-config-ledger.yaml
 
 .PHONY: otelgpu
 otelgpu: ## build bin/otelgpu, which shows GPUs in a terminal and finds out what can be read; with cgo, as NVML is a C library
@@ -81,12 +87,13 @@ export GO_TEST
 .PHONY: test
 test: ## every test that needs no root and nothing outside the tree; RACE=1 runs them under the race detector
 	@$(GO_TEST) $(if $(RACE),-race) -timeout 40m $$(go list ./... | grep -v /test/deploy$$) # test-deploy has the API server and Helm that these need
+	@cd exporter/ledger && $(GO_TEST) $(if $(RACE),-race) ./... # on SQLite
 
 .PHONY: check
 check: generated-up-to-date lint compile-everywhere test-collector test-page test-rules test-docs test-deploy e2e-smoke ## what every change must pass besides test
 
 .PHONY: check-all
-check-all: check build-everywhere vulnerabilities test-nvidia-tool test-amd-tools test-release image e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
+check-all: check build-everywhere vulnerabilities test-ledger test-nvidia-tool test-amd-tools test-release image e2e events-kill stops fuzz ## everything that runs without a GPU; CONTRIBUTING.md says which change needs which part
 
 .PHONY: generated-up-to-date
 generated-up-to-date:
@@ -100,6 +107,7 @@ LINT = GOFLAGS='$(GOFLAGS) $(CGO_OF_CHECKOUT)' GOLANGCI_LINT_CACHE=$(CURDIR)/.to
 .PHONY: lint
 lint: .tools/golangci-lint ## golangci-lint, once in each module; words in comments and names
 	$(LINT)
+	cd exporter/ledger && $(LINT)
 	cd tools && $(LINT)
 	cd test/page && $(LINT)
 	cd test/docs && $(LINT)
@@ -111,7 +119,7 @@ lint: .tools/golangci-lint ## golangci-lint, once in each module; words in comme
 .PHONY: compile-everywhere
 compile-everywhere: ## the types agree without cgo, and for Windows and macOS; the tests of what stands in for NVML
 	go build -o bin/typecheck ./test/typecheck
-	for os in linux windows darwin; do CGO_ENABLED=0 GOOS=$$os bin/typecheck ./... || exit 1; done
+	for os in linux windows darwin; do CGO_ENABLED=0 GOOS=$$os bin/typecheck ./... && (cd exporter/ledger && CGO_ENABLED=0 GOOS=$$os $(CURDIR)/bin/typecheck ./...) || exit 1; done
 	CGO_ENABLED=0 $(GO_TEST) ./internal/nvml/...
 
 .PHONY: build-everywhere
@@ -148,6 +156,10 @@ hardware: otelcol-gpu otelgpu
 .PHONY: test-hardware
 test-hardware: hardware ## what the collector reports of this machine's GPUs, against a load and the vendor's tool; says so without a GPU
 	@$(HARDWARE)/hardware $(HARDWARE_FLAGS)
+
+.PHONY: test-ledger
+test-ledger: otelcol-gpu-ledger ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB, with 50 kills of the collector; says so without them
+	cd exporter/ledger && LEDGER_KILLS=50 OTELCOL_GPU_LEDGER=$(CURDIR)/dist/ledger/otelcol-gpu-ledger ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so if it cannot be had

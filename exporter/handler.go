@@ -12,16 +12,17 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/api"
 	"github.com/otelgpu/gpureceiver/internal/view/compat"
 	"github.com/otelgpu/gpureceiver/internal/view/page"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// newHandler returns the routes: the API and the compatible forms of it, and the page at all other paths.
-func newHandler(reader view.Reader, logger *zap.Logger) http.Handler {
-	data := api.New(reader, api.Settings{Logger: logger, More: compat.Routes(reader)})
+// newHandler returns the routes: the API and the compatible forms of it, and the page at all other paths. Answers are compressed.
+func newHandler(reader view.Reader, cfg *Config, logger *zap.Logger) http.Handler {
+	data := api.New(reader, api.Settings{Logger: logger, More: compat.Routes(reader), DefaultForm: cfg.DefaultForm})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/api/", "/gpu/", healthPath} {
 		mux.Handle(path, data)
 	}
 	mux.Handle("/redoc", http.RedirectHandler("/docs", http.StatusFound)) // for clients of form B
-	mux.Handle("/", page.New())
-	return mux
+	mux.Handle("/", page.New(cfg.Notice))
+	return route.Compress(mux)
 }

@@ -9,8 +9,9 @@ trap 'rm -rf "$link"' EXIT
 ln -s "$PWD" "$link/gpureceiver"
 ln -s "$PWD/exporter" "$link/gpuviewexporter"
 ln -s "$PWD/exporter/kubernetes" "$link/gpukubernetesexporter"
+ln -s "$PWD/exporter/ledger" "$link/gpuledgerexporter"
 cp go.mod "$link/go.mod" # mdatagen looks for it above the link
-for component in gpureceiver gpuviewexporter gpukubernetesexporter; do
+for component in gpureceiver gpuviewexporter gpukubernetesexporter gpuledgerexporter; do
 	go tool -modfile=tools/go.mod mdatagen "$link/$component/metadata.yaml"
 done
 # The import path of what is generated follows the link, too.

@@ -11,10 +11,10 @@ fi
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export VERSION COMMIT SOURCE_DATE_EPOCH
 
-# builder_config FOLDER prints the builder's file with the commit in the version, for sources in FOLDER.
+# builder_config FOLDER [FILE] prints the builder's file with the commit in the version, for sources in FOLDER.
 builder_config() {
 	awk -v out="./$1" -v version="$VERSION+$COMMIT" '
 		/^  output_path:/ { print "  output_path: " out; next }
 		/^  version:/ { print "  version: " version; next }
-		{ print }' builder-config.yaml
+		{ print }' "${2:-builder-config.yaml}"
 }

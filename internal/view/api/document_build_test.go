@@ -21,7 +21,7 @@ type object = map[string]any
 // buildDocument returns the OpenAPI document of routes.
 func buildDocument(routes []route.Route, comments map[string]string) object {
 	s := schemas{comments: comments, all: object{}}
-	problem := s.of(view.Problem{})
+	problem := s.schemaOf(view.Problem{})
 	paths := object{}
 	for i := range routes {
 		r := &routes[i]
@@ -66,7 +66,7 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 	mediaType := cmp.Or(r.MediaType, route.JSON)
 	switch {
 	case r.Answer != nil:
-		content[mediaType] = object{"schema": s.of(r.Answer)}
+		content[mediaType] = object{"schema": s.schemaOf(r.Answer)}
 	case mediaType == route.JSON:
 		content[mediaType] = object{"schema": object{"type": "object"}}
 	default:
@@ -81,12 +81,12 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 	}
 	description := []string{r.Description}
 	if len(forms) > 0 {
-		names, either := []string{}, []any{content[route.JSON].(object)["schema"]}
+		names, either := []string{route.OwnForm}, []any{content[route.JSON].(object)["schema"]}
 		for i := range forms {
 			form := &forms[i]
 			names = append(names, form.Form)
-			either = append(either, s.of(form.Answer))
-			content[form.FormType] = object{"schema": s.of(form.Answer)}
+			either = append(either, s.schemaOf(form.Answer))
+			content[form.FormType] = object{"schema": s.schemaOf(form.Answer)}
 			for i := range form.Parameters {
 				parameters = append(parameters, parameter(&form.Parameters[i], "Only in form "+form.Form+". ")...)
 			}
@@ -95,7 +95,7 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 		content[route.JSON] = object{"schema": object{"anyOf": either}}
 		parameters = append(parameters, object{
 			"name": "form", "in": "query", "schema": object{"type": "string", "enum": names},
-			"description": "Another form of the answer, for clients that know it. Accept selects it too.",
+			"description": "The form of the answer. Accept selects it too, by application/vnd.gpu.FORM+json. The default is own, unless the setting default_form of gpu_view names another.",
 		})
 	}
 	parameters = firstOfEachName(parameters)

@@ -156,7 +156,7 @@ func (f *Fleet) sweep() uint64 {
 		}
 		before := n.shown
 		switch {
-		case n.gone(now, f.settings.GoneAfter):
+		case n.expired(now, f.settings.GoneAfter):
 			f.state.remove(n)
 			n.shown = nil
 		case before != nil && before.State == view.Live:
@@ -234,6 +234,9 @@ func (f *Fleet) History(id, metric string, since time.Time) (view.History, bool)
 	}
 	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: past.points(i, since, &f.pasts)}, true
 }
+
+// HistoryFor returns how far back the history goes.
+func (f *Fleet) HistoryFor() time.Duration { return f.pasts.keep }
 
 // HistoryMetrics returns the metrics that have a history, by name.
 func (f *Fleet) HistoryMetrics() []string {

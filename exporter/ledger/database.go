@@ -1,0 +1,162 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuledgerexporter // import "github.com/otelgpu/gpureceiver/exporter/ledger"
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+)
+
+// database is an open database with the tables of this program.
+type database struct {
+	*sql.DB
+	dialect dialect
+
+	mu         sync.Mutex
+	statements map[*table]*sql.Stmt
+}
+
+// openDatabase opens the database of a configuration. It connects to nothing.
+func openDatabase(ctx context.Context, cfg *Config) (*database, error) {
+	text := string(cfg.URL)
+	if cfg.URLFile != "" {
+		content, err := os.ReadFile(cfg.URLFile)
+		if err != nil {
+			return nil, fmt.Errorf("url_file: %w", err)
+		}
+		text = strings.TrimSpace(string(content))
+	}
+	parsed, err := parseURL(text)
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	db, err := parsed.openWith(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &database{DB: db, dialect: parsed.dialect, statements: map[*table]*sql.Stmt{}}, nil
+}
+
+func (o *opener) openWith(ctx context.Context, cfg *Config) (*sql.DB, error) {
+	if !cfg.TLS.HasValue() {
+		return o.open(nil)
+	}
+	secure, err := cfg.TLS.Get().LoadTLSConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	return o.open(secure)
+}
+
+// statement returns the prepared statement that writes a row of a table.
+func (db *database) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if s := db.statements[t]; s != nil {
+		return s, nil
+	}
+	s, err := db.PrepareContext(ctx, t.upsert(db.dialect))
+	if err == nil {
+		db.statements[t] = s
+	}
+	return s, err
+}
+
+// close ends the connections.
+func (db *database) close() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, s := range db.statements {
+		_ = s.Close() // the connection ends with it
+	}
+	return db.DB.Close()
+}
+
+// batch is a transaction.
+type batch struct {
+	*database
+	ctx context.Context //nolint:containedctx // a batch lives as long as the call that makes it
+	tx  *sql.Tx
+}
+
+// inBatch runs a function in a transaction: all rows are written, or no row.
+func (db *database) inBatch(ctx context.Context, write func(*batch) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return classified(err)
+	}
+	if err := write(&batch{db, ctx, tx}); err != nil {
+		_ = tx.Rollback() // the first error says more
+		return classified(err)
+	}
+	return classified(tx.Commit())
+}
+
+// write writes a row, or merges it into the row with the same key.
+func (b *batch) write(r row) error {
+	statement, err := b.statement(b.ctx, r.table)
+	if err == nil {
+		_, err = b.tx.StmtContext(b.ctx, statement).ExecContext(b.ctx, r.arguments()...)
+	}
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", r.table.name, err)
+	}
+	return nil
+}
+
+// queryText reads one text. It stays as it is if there is no row.
+func (b *batch) queryText(result *string, query string, arguments ...any) error {
+	err := b.tx.QueryRowContext(b.ctx, query, arguments...).Scan(result)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// classified makes an error permanent if the values are at fault, so that one record does not hold up all others.
+func classified(err error) error {
+	var fromPostgres *pgconn.PgError
+	if errors.As(err, &fromPostgres) && (strings.HasPrefix(fromPostgres.Code, "22") || strings.HasPrefix(fromPostgres.Code, "23")) {
+		return consumererror.NewPermanent(err)
+	}
+	var fromMySQL *mysql.MySQLError
+	if errors.As(err, &fromMySQL) && strings.HasPrefix(string(fromMySQL.SQLState[:]), "22") {
+		return consumererror.NewPermanent(err)
+	}
+	return err
+}
+
+func (b *batch) writeAll(rows []row) error {
+	for _, r := range rows {
+		if err := b.write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeEach writes rows one by one, after the database refused a value of one of them. The others are kept.
+func (db *database) writeEach(ctx context.Context, rows []row) error {
+	var refused []error
+	for _, r := range rows {
+		err := db.inBatch(ctx, func(b *batch) error { return b.write(r) })
+		if err != nil && !consumererror.IsPermanent(err) {
+			return err // all come again
+		}
+		refused = append(refused, err)
+	}
+	if err := errors.Join(refused...); err != nil {
+		return consumererror.NewPermanent(err)
+	}
+	return nil
+}
