@@ -92,11 +92,11 @@ func TestTopWithoutColours(t *testing.T) {
 	term.press("j") // the first row is in reverse itself
 	reversed := func(text string) bool {
 		written := term.written()
-		at := strings.LastIndex(written, text)
-		if at < 0 {
+		index := strings.LastIndex(written, text)
+		if index < 0 {
 			return false
 		}
-		attributes := regexp.MustCompile(`\x1b\[[0-9;]*m`).FindAllString(written[:at], -1)
+		attributes := regexp.MustCompile(`\x1b\[[0-9;]*m`).FindAllString(written[:index], -1)
 		for i := len(attributes) - 1; i >= 0 && attributes[i] != "\x1b[m" && attributes[i] != "\x1b[0m"; i-- {
 			if attributes[i] == "\x1b[7m" {
 				return true

@@ -49,13 +49,13 @@ func Percent(v *float64) string { return amount(v, 0.01, 0, "%") }
 func GiB(v *float64) string { return memory.text(v) }
 
 // GiBOf is an amount of memory and what there is of it, in one unit.
-func GiBOf(v, total *float64) string { return memory.of(v, total) }
+func GiBOf(v, total *float64) string { return memory.ratio(v, total) }
 
 // Watts is a power, from 10 kW on in a larger unit.
 func Watts(v *float64) string { return power.text(v) }
 
 // WattsOf is a power and its limit, in one unit.
-func WattsOf(v, limit *float64) string { return power.of(v, limit) }
+func WattsOf(v, limit *float64) string { return power.ratio(v, limit) }
 
 // scale are the units of a quantity. The rows of a table of GPUs or nodes have the first unit: it is used up to ten of the second.
 type scale struct {
@@ -77,8 +77,8 @@ func (s scale) text(v *float64) string {
 	return amount(v, unit, s.digits(*v, unit), name)
 }
 
-// of writes a part and its whole in the unit of the whole.
-func (s scale) of(v, whole *float64) string {
+// ratio writes a part and its whole in the unit of the whole.
+func (s scale) ratio(v, whole *float64) string {
 	if v == nil || whole == nil {
 		return s.text(v)
 	}

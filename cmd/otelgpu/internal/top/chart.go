@@ -65,14 +65,14 @@ func buckets(points []view.HistoryPoint, width int) []bucket {
 	}
 	first := points[0].Time
 	step := max(time.Nanosecond, points[len(points)-1].Time.Sub(first)/time.Duration(width))
-	at := 0 // the point that holds at the start of the column
+	index := 0 // the point that holds at the start of the column
 	for i := range columns {
 		start := first.Add(time.Duration(i) * step)
-		for at+1 < len(points) && !points[at+1].Time.After(start) {
-			at++
+		for index+1 < len(points) && !points[index+1].Time.After(start) {
+			index++
 		}
 		n := 0
-		for j := at; j < len(points) && (j == at || points[j].Time.Before(start.Add(step))); j++ {
+		for j := index; j < len(points) && (j == index || points[j].Time.Before(start.Add(step))); j++ {
 			p := &points[j]
 			if p.Value == nil {
 				continue

@@ -85,8 +85,8 @@ func temperatureLimit(g *view.GPU) *float64 {
 }
 
 // readDetail reads one GPU. A history that cannot be read is shown as missing.
-func readDetail(ctx context.Context, c *client.Client, at place) (*detail, error) {
-	scope, id := at.scope.parameters(), url.PathEscape(at.gpu)
+func readDetail(ctx context.Context, c *client.Client, target place) (*detail, error) {
+	scope, id := target.scope.parameters(), url.PathEscape(target.gpu)
 	var m view.GPUMetrics
 	if err := c.JSON(ctx, client.GPUs+"/"+id, scope, &m); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func readDetail(ctx context.Context, c *client.Client, at place) (*detail, error
 	for i := range d.histories {
 		h := &d.histories[i]
 		requests.Go(func() {
-			query := at.scope.parameters()
+			query := target.scope.parameters()
 			query.Set("metric", h.metric)
 			var answer view.History
 			h.err = c.JSON(ctx, client.Devices+"/"+id+"/history", query, &answer)
@@ -109,7 +109,7 @@ func readDetail(ctx context.Context, c *client.Client, at place) (*detail, error
 		})
 	}
 	defer requests.Wait()
-	scope.Set("search", at.gpu)
+	scope.Set("search", target.gpu)
 	problems, err := c.List(ctx, client.Problems, scope, maxRows)
 	if err != nil {
 		return nil, err
@@ -128,12 +128,12 @@ func (m *model) details(width, height int) []line {
 			lines = append(lines, line{{text: text, look: l}})
 		}
 	}
-	where := g.Node
+	node := g.Node
 	if g.Cluster != nil {
-		where = *g.Cluster + "/" + g.Node
+		node = *g.Cluster + "/" + g.Node
 	}
 	lines = append(lines, line{
-		{text: columns.GPUName(g) + gap + display.Text(g.Model) + gap + gpu.CleanText(where) + gap, look: look{bold: true}},
+		{text: columns.GPUName(g) + gap + display.Text(g.Model) + gap + gpu.CleanText(node) + gap, look: look{bold: true}},
 		{text: columns.GPUState(g, d.time), look: look{level: columns.GPULevel(g)}},
 	})
 	for _, p := range d.problems {
@@ -228,12 +228,12 @@ func (d *detail) axis(width int) string {
 		if n := len(h.points); n > 1 {
 			clock := func(t time.Time) string { return t.Local().Format("15:04:05") }
 			const legend = "█ mean, ░ up to the maximum"
-			from, to := clock(h.points[0].Time), clock(h.points[n-1].Time)
-			room := max(0, width-nameCells-scaleCells-len(from)-len(to))
-			text := from + strings.Repeat(" ", room) + to
+			start, stop := clock(h.points[0].Time), clock(h.points[n-1].Time)
+			room := max(0, width-nameCells-scaleCells-len(start)-len(stop))
+			text := start + strings.Repeat(" ", room) + stop
 			if room > display.Width(legend)+2 {
 				left := (room - display.Width(legend)) / 2
-				text = from + strings.Repeat(" ", left) + legend + strings.Repeat(" ", room-left-display.Width(legend)) + to
+				text = start + strings.Repeat(" ", left) + legend + strings.Repeat(" ", room-left-display.Width(legend)) + stop
 			}
 			return strings.Repeat(" ", nameCells) + text
 		}

@@ -160,12 +160,12 @@ func (m *model) enter() {
 
 // enterNode shows the GPUs of the node of the selected row or of the detail view.
 func (m *model) enterNode() {
-	to := m.gpu.scope
+	target := m.gpu.scope
 	if r := m.chosen(); m.gpu == (place{}) && r != nil {
-		to = r.place
+		target = r.place
 	}
-	if to.node != "" {
-		m.visit(to, paneGPUs)
+	if target.node != "" {
+		m.visit(target, paneGPUs)
 	}
 }
 

@@ -751,6 +751,7 @@ export interface Columns {
     | "last_seen"
     | "stale"
     | "status"
+    | "health"
     | "faults"
     | "throttled"
     | "utilization"

@@ -13,7 +13,7 @@ const PAD = 5; // within a group
 const SPACE = 8; // between groups
 
 export interface Box { group: Group; x: number; y: number; width: number; columns: number; first: number }
-export interface Layout { boxes: Box[]; cells: Cell[]; height: number }
+export interface Layout { boxes: Box[]; cells: Cell[]; width: number; height: number }
 
 /** layout lets groups flow from left to right, rows below rows. A group is at most as wide as the map. */
 export function layout(groups: Group[], width: number): Layout {
@@ -39,7 +39,7 @@ export function layout(groups: Group[], width: number): Layout {
     x += w + SPACE;
     row = Math.max(row, h);
   }
-  return { boxes, cells, height: y + row };
+  return { boxes, cells, width, height: y + row };
 }
 
 export const bottom = (b: Box): number => b.y + LABEL + Math.ceil(b.group.cells.length / b.columns) * STEP + PAD;

@@ -36,10 +36,15 @@ export function FleetMap({ groups, metric }: { groups: Group[]; metric: Use }) {
     for (const e of events) addEventListener(e, paint, { passive: true });
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", paint);
+    // Paper does not wait for the next frame.
+    const paper = matchMedia("print");
+    const print = () => canvas.current && box.current && draw(canvas.current, box.current, plan, metric, marked);
+    paper.addEventListener("change", print);
     return () => {
       cancelAnimationFrame(frame);
       for (const e of events) removeEventListener(e, paint);
       dark.removeEventListener("change", paint);
+      paper.removeEventListener("change", print);
     };
   }, [plan, metric, marked]);
 

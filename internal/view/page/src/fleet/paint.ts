@@ -7,16 +7,17 @@ import { path } from "../parts/icon";
 import { type Cell, type Group, shown, type Use, use } from "./group";
 import { bottom, type Layout, spot, TILE } from "./layout";
 
-/** draw puts the canvas over the part of the map that is on the screen, and paints that part. */
+/** draw puts the canvas over the part of the map that is on the screen, and paints that part; on paper it paints the whole map. */
 export function draw(canvas: HTMLCanvasElement, box: HTMLElement, plan: Layout, metric: Use, marked: number): void {
   const place = box.getBoundingClientRect();
-  const top = Math.max(0, -place.top);
-  const height = Math.max(0, Math.min(plan.height, innerHeight - place.top) - top);
+  const whole = matchMedia("print").matches;
+  const top = whole ? 0 : Math.max(0, -place.top);
+  const height = whole ? plan.height : Math.max(0, Math.min(plan.height, innerHeight - place.top) - top);
   const scale = devicePixelRatio || 1;
   canvas.style.top = `${top}px`;
-  canvas.style.width = `${place.width}px`;
+  canvas.style.width = `${plan.width}px`;
   canvas.style.height = `${height}px`;
-  canvas.width = Math.round(place.width * scale);
+  canvas.width = Math.round(plan.width * scale);
   canvas.height = Math.round(height * scale);
   const pen = canvas.getContext("2d");
   if (!pen) return;

@@ -12,8 +12,10 @@ import { Answer } from "./answer";
 import { type Column, Table } from "./table";
 
 const PAGE = 50;
+/** The largest page of the API. */
+const ALL = 1000;
 
-/** List is a page of one of the API's lists. That of GPUs has another name. */
+/** List is a page of one of the API's lists. The list of GPUs is named gpus. */
 type List<T> = Omit<ProcessList, "items"> & { items?: T[]; gpus?: T[] };
 
 interface Props<T, R extends keyof Columns> {
@@ -28,13 +30,14 @@ interface Props<T, R extends keyof Columns> {
   note?: (rows: T[]) => ComponentChildren; // above the table
 }
 
-/** Paged is a list of the API, a page of 50 at a time. */
+/** Paged is a list of the API, a page of 50 at a time, or of 1,000, to print it or to search it. */
 export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
-  useEffect(() => setTrail([]), [about]);
-  const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: PAGE, cursor: trail[trail.length - 1] }));
+  const [size, setSize] = useState(PAGE);
+  useEffect(() => setTrail([]), [about, size]);
+  const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: size, cursor: trail[trail.length - 1] }));
   return (
     <Answer of={answer}>
       {(list) => {
@@ -44,9 +47,10 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
           <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
           {list.total > PAGE && (
             <Pager
-              text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + rows.length)} of ${count(list.total)}`}
+              text={`${count(trail.length * size + 1)} to ${count(trail.length * size + rows.length)} of ${count(list.total)}`}
               back={trail.length > 0 ? () => setTrail(trail.slice(0, -1)) : undefined}
               next={list.next !== null ? () => setTrail([...trail, list.next as string]) : undefined}
+              all={size === PAGE ? () => setSize(ALL) : undefined}
             />
           )}
         </>;
@@ -55,12 +59,13 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
   );
 }
 
-export function Pager({ text, back, next }: { text: string; back?: () => void; next?: () => void }) {
+export function Pager({ text, back, next, all }: { text: string; back?: () => void; next?: () => void; all?: () => void }) {
   return (
     <nav class="pager" aria-label="Pages">
       <button type="button" disabled={!back} onClick={back}>Previous</button>
       <span role="status">{text}</span>
       <button type="button" disabled={!next} onClick={next}>Next</button>
+      {all && <button type="button" onClick={all}>Show all</button>}
     </nav>
   );
 }

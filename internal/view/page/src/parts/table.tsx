@@ -42,7 +42,7 @@ export function Table<T>({ caption, columns, rows, id, sort = "", onSort, empty 
                 k === 0 ? (
                   <th key={c.title} scope="row" class={c.number ? "number" : undefined}>{c.cell(row)}</th>
                 ) : (
-                  <td key={c.title} class={c.number ? "number" : undefined}>{c.cell(row)}</td>
+                  <td key={c.title} data-title={c.title} class={c.number ? "number" : undefined}>{c.cell(row)}</td>
                 ),
               )}
             </tr>

@@ -46,7 +46,8 @@ export const unhealthy = (s: Summary): string =>
   ([[s.throttled, "throttled"], [s.degraded, "degraded"], [s.predicted_failure, "failure predicted"], [s.stale, "stale"], [s.unknown, "unknown"]] as [number, string][])
     .filter(([n]) => n > 0).map(([n, word]) => `${count(n)} ${word}`).join(", ");
 
-interface TotalProps { name: string; value: ComponentChildren; more?: string; icon?: string; alarm?: boolean; href?: string }
+/** A total with a link has a text as its value: the name of the link says it. */
+type TotalProps = { name: string; more?: string; icon?: string; alarm?: boolean } & ({ href: string; value: string } | { href?: undefined; value: ComponentChildren });
 
 function Total({ name, value, more, icon, alarm, href }: TotalProps) {
   const body = <>{icon && <Icon name={icon} />}{value}</>;
@@ -54,7 +55,7 @@ function Total({ name, value, more, icon, alarm, href }: TotalProps) {
     <div class={`total${alarm ? " total-alarm" : ""}`} data-total={name.toLowerCase()}>
       <dt>{name}</dt>
       <dd>
-        {href ? <a class="total-value" href={href}>{body}</a> : <span class="total-value">{body}</span>}
+        {href ? <a class="total-value" href={href} aria-label={`${name}: ${value} ${more ?? ""}`.trim()}>{body}</a> : <span class="total-value">{body}</span>}
         {more && <span class="total-more">{more}</span>}
       </dd>
     </div>

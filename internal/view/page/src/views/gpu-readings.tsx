@@ -25,7 +25,7 @@ export function Readings({ g }: { g: GPU }) {
       <Reading g={g} name="Power" metric="hw.power" value={watts(g.power.watts)} top={g.power.limit_watts} limit={g.power.limit_watts} write={watts}
         more={`limit ${watts(g.power.limit_watts)}, ${percent(g.power.utilization)} of it`} />
       <Reading g={g} name="Clock" metric="hw.gpu.speed" value={hertz(g.clocks_hertz[domain] ?? null)} top={fastest} write={hertz}
-        more={`${fastest === null ? "" : `of ${hertz(fastest)}, `}${g.throttled.length > 0 ? `throttled: ${g.throttled.map(words).join(", ")}` : "not throttled"}`} />
+        more={`${fastest === null ? "the limit is not reported: the scale ends at the highest value; " : `of ${hertz(fastest)}, `}${g.throttled.length > 0 ? `throttled: ${g.throttled.map(words).join(", ")}` : "not throttled"}`} />
       <Reading g={g} name="PCIe traffic" metric="hw.gpu.io" write={rate} more="sent and received" />
       {g.interconnects.map((l) => <Reading key={l.type} g={g} name={`${l.type} traffic`} metric="hw.gpu.interconnect.io" write={rate} more="sent and received" />)}
     </div>
