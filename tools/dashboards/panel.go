@@ -19,7 +19,7 @@ import (
 
 // What a panel needs that not every collector sends. The panel says so when it is empty.
 const (
-	anyCollector   = "No data: no collector sends it, or the GPUs do not have it"
+	anyCollector   = "No data: no collector sends it, or the GPUs do not support it"
 	agent          = "No data: needs an agent with attribution::pod_resources and attribution::processes"
 	agentOrExec    = "No data: needs an agent, or kubernetes_exec with attribute_pods"
 	clusterReader  = "No data: needs a collector with kubernetes_cluster"
@@ -132,7 +132,7 @@ func (p panel) thresholds() cog.Builder[dashboard.ThresholdsConfig] {
 // shares are the highest values of units of shares.
 var shares = map[string]float64{"percentunit": 1, "percent": 100}
 
-// build returns the panel with an id that is unique on its dashboard. width is that of a number.
+// build returns the panel with an id that is unique on its dashboard. width is the width of a number.
 func (p panel) build(id, width uint32) cog.Builder[dashboard.Panel] {
 	switch p.kind {
 	case stats:

@@ -27,7 +27,7 @@ func ReadPrices(path string) (*Prices, error) {
 	}
 	var p Prices
 	if err := yaml.UnmarshalStrict(content, &p); err != nil {
-		return nil, fmt.Errorf("read the prices in %s: %w; it has currency, gpu_hour (a price by model) and kwh", path, err)
+		return nil, fmt.Errorf("read the prices in %s: %w; it must contain currency, gpu_hour (a price by model) and kwh", path, err)
 	}
 	for model, price := range p.GPUHour {
 		if price < 0 || math.IsInf(price, 0) {
@@ -37,7 +37,7 @@ func ReadPrices(path string) (*Prices, error) {
 	return &p, nil
 }
 
-// gpuHour returns the price of a model: that of the longest name with which the model begins.
+// gpuHour returns the price of a model: the price with the longest name with which the model begins.
 func (p *Prices) gpuHour(model string) (float64, bool) {
 	longest, price, found := -1, 0.0, false
 	for name, value := range p.GPUHour {
