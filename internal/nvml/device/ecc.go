@@ -121,7 +121,7 @@ func memoryErrors(kind library.ErrorType, since library.ECCCounter, location lib
 	return number64(func(h library.Device) (uint64, library.Return) { return h.GetMemoryErrorCounter(kind, since, location) })
 }
 
-// errorCount adds a count of errors to the counts of the GPU.
+// errorCount adds a count of errors to the GPU's counts.
 func errorCount(kind gpu.ErrorType, lifetime bool) setter {
 	return func(d *gpu.Device, v library.Value, ok bool) bool {
 		n := counter(v, ok)
