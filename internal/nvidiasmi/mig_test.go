@@ -57,7 +57,7 @@ func TestMIGDevices(t *testing.T) {
 	assert.False(t, p.Utilization[gpu.TaskGeneral].Known())
 }
 
-func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
+func TestTrapMIGNodeFullQuery(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFast, f, newClock())
 	node := read(t, r)
