@@ -41,7 +41,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		route.WriteProblem(w, r, route.Problem(http.StatusMethodNotAllowed, "Method not allowed", r.Method, "Use GET or HEAD: nothing can be changed here."))
 	case r.ContentLength != 0:
 		end(w, header)
-		route.WriteProblem(w, r, route.Problem(http.StatusBadRequest, "The request has a body", "the API reads no body",
+		route.WriteProblem(w, r, route.Problem(http.StatusBadRequest, "The request contains a body", "the API reads no body",
 			"Put all parameters into the URL, and leave the body out."))
 	default:
 		g.next.ServeHTTP(w, r)

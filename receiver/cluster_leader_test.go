@@ -74,7 +74,7 @@ func TestLeaderElection(t *testing.T) {
 }
 
 // A Lease that may not be written makes the cluster unreadable, and does not have all replicas read it.
-func TestLeaderElectionWithoutRights(t *testing.T) {
+func TestLeaderElectionMissingPermissions(t *testing.T) {
 	client := fake.NewClientset(gpuPod("train-0", 2))
 	client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "gpureceiver-cluster", nil)

@@ -128,7 +128,7 @@ func (s *watchedSource) LastEvents() []gpu.Event {
 }
 
 // The source is queried once more at the shutdown, when its last read has ended.
-func TestSourceIsAskedForLastEvents(t *testing.T) {
+func TestSourceLastEvents(t *testing.T) {
 	xid := []gpu.Event{{Type: gpu.EventXID, Time: time.Unix(100, 0), DeviceID: "GPU-1", XID: 79}}
 	for name, first := range map[string][]string{"metrics first": {"metrics", "logs"}, "logs first": {"logs", "metrics"}, "logs alone": {"logs"}} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSourceIsAskedForLastEvents(t *testing.T) {
 }
 
 // A source that does not answer the last question delays the shutdown for a bounded time, and keeps no other event from being sent.
-func TestSourceHangsWhenAskedForLastEvents(t *testing.T) {
+func TestSourceHangsLastEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		defer close(stuck)

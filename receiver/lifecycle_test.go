@@ -104,7 +104,7 @@ func TestLogsAlone(t *testing.T) {
 }
 
 // The query to a source follows from the enabled metrics and the existing pipelines.
-func TestSourcesAreToldWhatIsWanted(t *testing.T) {
+func TestSourceRequirements(t *testing.T) {
 	r := newRig(t, map[string]gpu.Source{"nvml": always()})
 	r.cfg.Metrics.HwPower.Enabled = false
 	r.cfg.Metrics.HwGpuSmOccupancy.Enabled = true

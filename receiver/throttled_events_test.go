@@ -67,7 +67,7 @@ func TestThrottlingWithLogsAlone(t *testing.T) {
 }
 
 // GPUs that kubernetes_exec reads have the same events, by their own times.
-func TestThrottlingFromOutside(t *testing.T) {
+func TestThrottlingAgentless(t *testing.T) {
 	cfg := fleetConfig(t, prod())
 	require.Equal(t, time.Minute, cfg.ThrottledAfter, "the default")
 	sink := &consumertest.LogsSink{}

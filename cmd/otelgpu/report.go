@@ -39,7 +39,7 @@ func runReport(ctx context.Context, args []string, out io.Writer) error {
 	case err != nil:
 		return err
 	case len(words) > 0:
-		return usageErrorf("report %q; it has only flags", strings.Join(words, " "))
+		return usageErrorf("report %q; it accepts only flags", strings.Join(words, " "))
 	case !slices.Contains(ledger.Groups, o.By):
 		return usageErrorf("--by %s; give one of %s", o.By, strings.Join(ledger.Groups, ", "))
 	case (o.By == "label") != (o.Label != ""):

@@ -79,5 +79,5 @@ lab              1.00        0.00        0.00               1.00               0
 	require.NoError(t, os.WriteFile(prices, []byte("gpu_hours: {NVIDIA: 1}\n"), 0o600))
 	code, _, errs = run("--prices", prices)
 	assert.Equal(t, exitError, code)
-	assert.Contains(t, errs, "it has currency, gpu_hour (a price by model) and kwh")
+	assert.Contains(t, errs, "it must contain currency, gpu_hour (a price by model) and kwh")
 }

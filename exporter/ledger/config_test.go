@@ -73,7 +73,7 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 		cfg.URL = configopaque.String(database)
 		newer, err := newInstance(cfg, exportertest.NewNopSettings(metadata.Type))
 		require.NoError(t, err)
-		require.ErrorContains(t, newer.start(t.Context(), componenttest.NewNopHost()), "they have version 99, this program knows")
+		require.ErrorContains(t, newer.start(t.Context(), componenttest.NewNopHost()), "their version is 99, this program supports")
 		require.NoError(t, newer.Shutdown(t.Context()))
 	})
 }

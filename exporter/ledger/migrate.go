@@ -46,11 +46,11 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, write bool) error {
 	}
 	switch {
 	case current > newest:
-		return fmt.Errorf("%w: they have version %d, this program knows %d; use a newer program or another database", errSchema, current, newest)
+		return fmt.Errorf("%w: their version is %d, this program supports up to %d; use a newer program or another database", errSchema, current, newest)
 	case current == newest:
 		return nil
 	case !write:
-		return fmt.Errorf("the tables have version %d, this program needs %d; set migrate: true once with an account that may create tables", current, newest)
+		return fmt.Errorf("the version of the tables is %d, this program needs %d; set migrate: true once with an account that may create tables", current, newest)
 	}
 	if _, err = provider.Up(ctx); err != nil {
 		return fmt.Errorf("create or update the tables: %w", err)

@@ -67,7 +67,7 @@ func TestFailures(t *testing.T) {
 			},
 			problem: "the amdgpu driver is not loaded", patience: true,
 		},
-		{name: "no GPU", answer: handler("list", func() (command.Result, error) { return smitest.Prints("[]") }), problem: "the driver has no GPU", patience: true},
+		{name: "no GPU", answer: handler("list", func() (command.Result, error) { return smitest.Prints("[]") }), problem: "the driver lists no GPU", patience: true},
 		{
 			name: "not permitted",
 			answer: handler("list", func() (command.Result, error) {

@@ -15,7 +15,7 @@ import (
 
 // Totals that started after the time to which the clock was set back start again, once. A start in the future would have to move at each
 // read, and a backend would interpret a moved start as a new total each time.
-func TestTotalsBeginAnewWhereTheClockWasSetBack(t *testing.T) {
+func TestTotalsResetClockSetBack(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	joules := 0.0

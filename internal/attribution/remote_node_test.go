@@ -112,7 +112,7 @@ func TestCredentialsAtStart(t *testing.T) {
 }
 
 // A node may claim that a process runs in any pod of the cluster. It is trusted with its own pods only.
-func TestRemoteTellsOfItsOwnPodsAlone(t *testing.T) {
+func TestRemoteOwnPods(t *testing.T) {
 	m := remote(t)
 	claim := func(name string) *gpu.Node {
 		node := nodeOf(device(0))

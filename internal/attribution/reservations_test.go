@@ -113,7 +113,7 @@ func TestTenantContainer(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoReservation(t *testing.T) {
+func TestNoReservation(t *testing.T) {
 	tenant := func() *corev1.Pod { return tenantOf([]string{"a"}, map[string]string{"gpu-fraction": "0.5"}, train) }
 	for name, tt := range map[string]struct {
 		change  func(*Config)

@@ -93,7 +93,7 @@ func TestResidencyOf64Bits(t *testing.T) {
 }
 
 // What a limiter's count did while it was not read is not known.
-func TestResidencyOfALimiterThatIsNotAlwaysRead(t *testing.T) {
+func TestResidencyMissingReads(t *testing.T) {
 	var r Residency
 	r.Read(looks(0, 0, 0), start)
 	r.Read(looks(10, 100, 50), start)

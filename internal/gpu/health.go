@@ -68,7 +68,7 @@ func (d *Device) AddFaultsOfReadings() {
 		d.AddFault(FaultFabric, message)
 	}
 	if exceeded, _ := d.ECC.SRAMThresholdExceeded.Get(); exceeded {
-		d.AddFault(FaultSRAMThreshold, "its SRAM has had more uncorrectable errors than the vendor allows")
+		d.AddFault(FaultSRAMThreshold, "its SRAM reported more uncorrectable errors than the vendor allows")
 	}
 	bad, known := d.RetiredPages.Bad.Get()
 	if limit, ok := d.RetiredPages.BadLimit.Get(); ok && known && limit > 0 && bad >= limit {

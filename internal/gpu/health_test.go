@@ -41,7 +41,7 @@ func TestFaultsOfReadings(t *testing.T) {
 		"SRAM below the threshold": {Device{ECC: ECC{SRAMThresholdExceeded: Some(false)}}, nil},
 		"SRAM": {
 			Device{ECC: ECC{SRAMThresholdExceeded: Some(true)}},
-			[]Fault{{FaultSRAMThreshold, "its SRAM has had more uncorrectable errors than the vendor allows"}},
+			[]Fault{{FaultSRAMThreshold, "its SRAM reported more uncorrectable errors than the vendor allows"}},
 		},
 		"bad pages below the limit": {pages(Some[int64](255), Some[int64](256)), nil},
 		"bad pages": {

@@ -26,11 +26,11 @@ var Remedies = [NumFaultTypes]Remedy{
 	},
 	{
 		FaultLost, "lost", "restart_bm", "restart the node",
-		"If the GPU is lost again, check its seat, power and cooling, and have it replaced.", "GPUFailed",
+		"If the GPU is lost again, check its seat, power and cooling, and replace it.", "GPUFailed",
 	},
 	{
 		FaultUnreachable, "unreachable", "restart_bm", "restart the node",
-		"If the GPU is unreachable again, look at the kernel's log, check its seat, power and cooling, and have it replaced.", "GPUUnreachable",
+		"If the GPU is unreachable again, look at the kernel's log, check its seat, power and cooling, and replace it.", "GPUUnreachable",
 	},
 	{
 		FaultHung, "hung", "reset_gpu", "stop what runs on the GPU and reset it",
@@ -38,15 +38,15 @@ var Remedies = [NumFaultTypes]Remedy{
 	},
 	{FaultResetRequired, "reset_required", "reset_gpu", "move its work away and reset the GPU", "If the reset fails, restart the node.", "GPUFailed"},
 	{
-		FaultRemapFailed, "remap_failed", "replace_gpu", "have the GPU replaced",
+		FaultRemapFailed, "remap_failed", "replace_gpu", "replace the GPU",
 		"Keep it out of service until then: a part of its memory failed and cannot be repaired.", "GPURowRemapFailed",
 	},
 	{
-		FaultSRAMThreshold, "sram_threshold", "replace_gpu", "have the GPU replaced",
-		"Its SRAM has had more uncorrectable errors than the vendor allows. Drain it and run the vendor's diagnostics before you return it.",
+		FaultSRAMThreshold, "sram_threshold", "replace_gpu", "replace the GPU",
+		"Its SRAM reported more uncorrectable errors than the vendor allows. Drain it and run the vendor's diagnostics before you return it.",
 		"GPUSRAMThresholdExceeded",
 	},
-	{FaultBadPageThreshold, "bad_page_threshold", "replace_gpu", "have the GPU replaced", "Drain it: too many pages of its memory are bad.", "GPUBadPagesAtLimit"},
+	{FaultBadPageThreshold, "bad_page_threshold", "replace_gpu", "replace the GPU", "Drain it: too many pages of its memory are bad.", "GPUBadPagesAtLimit"},
 	{FaultDrain, "drain", "drain_and_reset", "let its work finish, start no new work, then reset the GPU", "", "GPUFault"},
 	{FaultRecovery, "recovery_requested", "follow_recovery_action", "do what the driver asks for", "The driver's documentation explains the action.", "GPUFault"},
 	{

@@ -18,7 +18,7 @@ import (
 
 // Any user who may create a pod decides its annotations and owners; in the API's binary form, these are any bytes of any length. The API
 // server checks only the keys of annotations and that owners have a name. If one byte is not UTF-8, a backend refuses the whole message.
-func TestWhatAPodSaysOfItselfIsText(t *testing.T) {
+func TestPodFieldsInvalidText(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
 	input := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "tenant", Name: "train", UID: "uid",

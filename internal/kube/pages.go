@@ -113,7 +113,7 @@ func addPage(whole *metainternalversion.List, page runtime.Object, transform cac
 		}
 		item, ok := result.(metav1.Object)
 		if !ok {
-			return fmt.Errorf("%T was transformed to %T, which has no metadata", object, result)
+			return fmt.Errorf("%T was transformed to %T, which contains no metadata", object, result)
 		}
 		whole.Items = append(whole.Items, &listed{item})
 		return nil

@@ -179,7 +179,7 @@ func TestPages(t *testing.T) {
 		"no way": func() (runtime.Object, error) {
 			return pages(t.Context(), func(any) (any, error) { return nil, errors.New("no way") }, page(""))
 		},
-		"*v1.Pod was transformed to string, which has no metadata": func() (runtime.Object, error) {
+		"*v1.Pod was transformed to string, which contains no metadata": func() (runtime.Object, error) {
 			return pages(t.Context(), func(any) (any, error) { return "a", nil }, page(""))
 		},
 		"context canceled": func() (runtime.Object, error) { return pages(ended, same, page("more")) },

@@ -23,7 +23,7 @@ func TestRightString(t *testing.T) {
 }
 
 // The view of a node needs fewer permissions than the view of a cluster.
-func TestViewRights(t *testing.T) {
+func TestViewPermissions(t *testing.T) {
 	texts := func(o ViewOptions) []string {
 		var all []string
 		for _, r := range o.Permissions() {

@@ -2280,7 +2280,7 @@ type metricHwFanSpeedRatio struct {
 // init fills hw.fan.speed_ratio metric with initial data.
 func (m *metricHwFanSpeedRatio) init() {
 	m.data.SetName("hw.fan.speed_ratio")
-	m.data.SetDescription("Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU has no fan.")
+	m.data.SetDescription("Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU lacks a fan.")
 	m.data.SetUnit("1")
 	m.data.SetEmptyGauge()
 	m.data.Gauge().DataPoints().EnsureCapacity(m.capacity)
@@ -2336,7 +2336,7 @@ type metricHwGpuAllocated struct {
 // init fills hw.gpu.allocated metric with initial data.
 func (m *metricHwGpuAllocated) init() {
 	m.data.SetName("hw.gpu.allocated")
-	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT has a gauge of this name with another meaning. (extension)")
+	m.data.SetDescription("1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT uses this name for a gauge with another meaning. (extension)")
 	m.data.SetUnit("{gpu}")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2507,7 +2507,7 @@ type metricHwGpuBoardInfo struct {
 // init fills hw.gpu.board.info metric with initial data.
 func (m *metricHwGpuBoardInfo) init() {
 	m.data.SetName("hw.gpu.board.info")
-	m.data.SetDescription("Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info has the other attributes. Absent if all of the attributes are unknown. (extension)")
+	m.data.SetDescription("Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info contains the other attributes. Absent if all of the attributes are unknown. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -2797,7 +2797,7 @@ type metricHwGpuEccSramThresholdExceeded struct {
 // init fills hw.gpu.ecc.sram.threshold_exceeded metric with initial data.
 func (m *metricHwGpuEccSramThresholdExceeded) init() {
 	m.data.SetName("hw.gpu.ecc.sram.threshold_exceeded")
-	m.data.SetDescription("1 if SRAM has had more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)")
+	m.data.SetDescription("1 if SRAM reported more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -3079,7 +3079,7 @@ type metricHwGpuFabricState struct {
 // init fills hw.gpu.fabric.state metric with initial data.
 func (m *metricHwGpuFabricState) init() {
 	m.data.SetName("hw.gpu.fabric.state")
-	m.data.SetDescription("1 for the current state in the NVLink fabric, 0 for each state that the GPU has had. Absent if the GPU has no fabric. (extension)")
+	m.data.SetDescription("1 for the current state in the NVLink fabric, 0 for each earlier state of the GPU. Absent if the GPU is in no fabric. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -4064,7 +4064,7 @@ type metricHwGpuIo struct {
 // init fills hw.gpu.io metric with initial data.
 func (m *metricHwGpuIo) init() {
 	m.data.SetName("hw.gpu.io")
-	m.data.SetDescription("Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.")
+	m.data.SetDescription("Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver are wider than 32 bits; otherwise estimated if pcie_sampling is on.")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(true)
@@ -5769,7 +5769,7 @@ type metricHwGpuPeerStatus struct {
 // init fills hw.gpu.peer.status metric with initial data.
 func (m *metricHwGpuPeerStatus) init() {
 	m.data.SetName("hw.gpu.peer.status")
-	m.data.SetDescription("1 if the GPU has the capability with the other GPU, otherwise 0. (extension)")
+	m.data.SetDescription("1 if the GPU supports the capability with the other GPU, otherwise 0. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -6107,7 +6107,7 @@ type metricHwGpuSourceFailure struct {
 // init fills hw.gpu.source.failure metric with initial data.
 func (m *metricHwGpuSourceFailure) init() {
 	m.data.SetName("hw.gpu.source.failure")
-	m.data.SetDescription("1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started have a point. (extension)")
+	m.data.SetDescription("1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started are sent. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -6505,7 +6505,7 @@ type metricHwGpuThrottled struct {
 // init fills hw.gpu.throttled metric with initial data.
 func (m *metricHwGpuThrottled) init() {
 	m.data.SetName("hw.gpu.throttled")
-	m.data.SetDescription("1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report have a point. (extension)")
+	m.data.SetDescription("1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report are sent. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -6619,7 +6619,7 @@ type metricHwGpuVgpuLicensed struct {
 // init fills hw.gpu.vgpu.licensed metric with initial data.
 func (m *metricHwGpuVgpuLicensed) init() {
 	m.data.SetName("hw.gpu.vgpu.licensed")
-	m.data.SetDescription("1 if the virtual GPU has its licence, otherwise 0. Only in virtual machines. (extension)")
+	m.data.SetDescription("1 if the virtual GPU is licensed, otherwise 0. Only in virtual machines. (extension)")
 	m.data.SetUnit("1")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)
@@ -7640,7 +7640,7 @@ type metricProcessGpuMemorySystemUsage struct {
 // init fills process.gpu.memory.system.usage metric with initial data.
 func (m *metricProcessGpuMemorySystemUsage) init() {
 	m.data.SetName("process.gpu.memory.system.usage")
-	m.data.SetDescription("On an AMD GPU that has no memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)")
+	m.data.SetDescription("On an AMD GPU without memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)")
 	m.data.SetUnit("By")
 	m.data.SetEmptySum()
 	m.data.Sum().SetIsMonotonic(false)

@@ -970,7 +970,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.fan.speed_ratio"] = true
 					assert.Equal(t, pmetric.MetricTypeGauge, mi.Type())
 					assert.Equal(t, 1, mi.Gauge().DataPoints().Len())
-					assert.Equal(t, "Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU has no fan.", mi.Description())
+					assert.Equal(t, "Fan speed as a fraction of the maximum speed, as the driver requests it. Absent if the GPU lacks a fan.", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					dp := mi.Gauge().DataPoints().At(0)
 					assert.Equal(t, start, dp.StartTimestamp())
@@ -1000,7 +1000,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.allocated"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT has a gauge of this name with another meaning. (extension)", mi.Description())
+					assert.Equal(t, "1 if the device is allocated to any container, otherwise 0. A sum counts a shared GPU once. OpenLIT uses this name for a gauge with another meaning. (extension)", mi.Description())
 					assert.Equal(t, "{gpu}", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1087,7 +1087,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.board.info"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info has the other attributes. Absent if all of the attributes are unknown. (extension)", mi.Description())
+					assert.Equal(t, "Always 1. The attributes describe what few queries need, such as the board, chip and links of the GPU. hw.gpu.info contains the other attributes. Absent if all of the attributes are unknown. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1280,7 +1280,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.ecc.sram.threshold_exceeded"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if SRAM has had more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)", mi.Description())
+					assert.Equal(t, "1 if SRAM reported more uncorrectable errors than the vendor allows, otherwise 0. If it is 1, ask the vendor to replace the GPU. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -1424,7 +1424,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.fabric.state"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 for the current state in the NVLink fabric, 0 for each state that the GPU has had. Absent if the GPU has no fabric. (extension)", mi.Description())
+					assert.Equal(t, "1 for the current state in the NVLink fabric, 0 for each earlier state of the GPU. Absent if the GPU is in no fabric. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2025,7 +2025,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.io"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver have more than 32 bits; otherwise estimated if pcie_sampling is on.", mi.Description())
+					assert.Equal(t, "Bytes sent and received over the PCIe link. NVML: read if the byte counters of the driver are wider than 32 bits; otherwise estimated if pcie_sampling is on.", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.True(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -2912,7 +2912,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.peer.status"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the GPU has the capability with the other GPU, otherwise 0. (extension)", mi.Description())
+					assert.Equal(t, "1 if the GPU supports the capability with the other GPU, otherwise 0. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3090,7 +3090,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.source.failure"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started have a point. (extension)", mi.Description())
+					assert.Equal(t, "1 while the source cannot be read for this reason, otherwise 0. Only reasons that have occurred since the collector started are sent. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3306,7 +3306,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.throttled"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report have a point. (extension)", mi.Description())
+					assert.Equal(t, "1 while the clocks are throttled for the reason, otherwise 0. Only reasons that the GPU can report are sent. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3368,7 +3368,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["hw.gpu.vgpu.licensed"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "1 if the virtual GPU has its licence, otherwise 0. Only in virtual machines. (extension)", mi.Description())
+					assert.Equal(t, "1 if the virtual GPU is licensed, otherwise 0. Only in virtual machines. (extension)", mi.Description())
 					assert.Equal(t, "1", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())
@@ -3859,7 +3859,7 @@ func TestMetricsBuilder(t *testing.T) {
 					validatedMetrics["process.gpu.memory.system.usage"] = true
 					assert.Equal(t, pmetric.MetricTypeSum, mi.Type())
 					assert.Equal(t, 1, mi.Sum().DataPoints().Len())
-					assert.Equal(t, "On an AMD GPU that has no memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)", mi.Description())
+					assert.Equal(t, "On an AMD GPU without memory of its own: system memory that the process holds through the driver (GTT). Never add it to process.gpu.memory.usage. (extension)", mi.Description())
 					assert.Equal(t, "By", mi.Unit())
 					assert.False(t, mi.Sum().IsMonotonic())
 					assert.Equal(t, pmetric.AggregationTemporalityCumulative, mi.Sum().AggregationTemporality())

@@ -9,7 +9,7 @@ type advice struct {
 	driver     string // the driver is not loaded
 	library    string // the driver's library is missing
 	permission string // a permission is missing
-	noGPU      string // the driver has no GPU
+	noGPU      string // the driver lists no GPU
 	initialise string // the library does not initialise
 	refused    string // a quantity is refused for lack of a permission
 }

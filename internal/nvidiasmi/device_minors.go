@@ -94,7 +94,7 @@ func (m *deviceMinors) refresh(ctx context.Context, runner command.Runner, gpus 
 		m.retry.Failed(now, retryPolicy)
 	}
 	if unknown := m.unknown(out.listing); unknown > 0 {
-		out.problem(gpu.ProblemQuantity, "", "names", fmt.Errorf("nvidia-smi -q -x: %d of %d GPUs have no name because the numbers of their device nodes "+
+		out.problem(gpu.ProblemQuantity, "", "names", fmt.Errorf("nvidia-smi -q -x: %d of %d GPUs are without a name because the numbers of their device nodes "+
 			"(/dev/nvidia*) are unknown: %w", unknown, len(out.listing.GPUs), cmp.Or(m.err, errNoMinor)))
 	}
 	return mig

@@ -11,7 +11,7 @@ import (
 )
 
 // Two GPUs with one UUID do not hide each other, and neither has the other's values.
-func TestTwoGPUsOfOneUUID(t *testing.T) {
+func TestDuplicateUUID(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.ReplaceAll(f.xml.stdout, h100Second, h100First)
 	r := newReader(t, QueryFull, f, newClock())

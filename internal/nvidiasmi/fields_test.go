@@ -141,7 +141,7 @@ func TestManyRefusalsOfAnotherVersion(t *testing.T) {
 	assert.Contains(t, f.tables[len(f.tables)-1], "temperature.memory")
 }
 
-func TestToolThatTakesNoFieldsIsReadInFull(t *testing.T) {
+func TestToolWithoutFieldSelection(t *testing.T) {
 	for name, said := range map[string]string{
 		"fields":      "Field \"index\" is not a valid field to query.\n",
 		"other field": "Field \"whatever\" is not a valid field to query.\n",

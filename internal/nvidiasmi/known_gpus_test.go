@@ -67,7 +67,7 @@ func TestMovedGPU(t *testing.T) {
 
 // The machine was down for the new driver, and without the first GPU the second has its address: the first is missing, and the
 // second is in the node once.
-func TestGPUAtTheAddressOfAGoneGPU(t *testing.T) {
+func TestReusedPCIAddress(t *testing.T) {
 	f := h100Tool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)

@@ -46,7 +46,7 @@ func migDevices(g *parse.GPU, k *knownGPU, list *deviceList, out *output) (devic
 		m.UUID = migID(parent, m, listed)
 		if m.UUID == "" {
 			out.problem(gpu.ProblemQuantity, parent.ID, "MIG devices",
-				fmt.Errorf("nvidia-smi -q -x: MIG device %s of %s has neither a UUID nor the ids of its instances; it is omitted", number(m.Index), parent.ID))
+				fmt.Errorf("nvidia-smi -q -x: MIG device %s of %s shows neither a UUID nor the ids of its instances; it is omitted", number(m.Index), parent.ID))
 			continue
 		}
 		d := gpu.Device{

@@ -49,7 +49,7 @@ func TestMIGGPUIsListedAsLost(t *testing.T) {
 	}
 }
 
-func TestMIGDeviceOfAGPUThatNeedsAReset(t *testing.T) {
+func TestMIGDeviceResetRequired(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<reset_required>No", "<reset_required>Yes", 1)
 	node := read(t, newReader(t, QueryFull, f, newClock()))

@@ -27,7 +27,7 @@ func TestOmittedMIGDevice(t *testing.T) {
 	}
 }
 
-func TestMIGDeviceKeepsItsIDWhenAnotherIsOmitted(t *testing.T) {
+func TestMIGDeviceIDStable(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFull, f, newClock())
 	read(t, r)
@@ -41,7 +41,7 @@ func TestMIGDeviceKeepsItsIDWhenAnotherIsOmitted(t *testing.T) {
 }
 
 // The numbers of two compute instances of one GPU instance distinguish them.
-func TestComputeInstanceKeepsItsIDWhenAnotherIsOmitted(t *testing.T) {
+func TestComputeInstanceIDStable(t *testing.T) {
 	f := migTool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>\n\t\t\t\t<compute_instance_id>0<",
 		"<gpu_instance_id>1</gpu_instance_id>\n\t\t\t\t<compute_instance_id>1<", 1)

@@ -57,7 +57,7 @@ func TestMIGDevices(t *testing.T) {
 	assert.False(t, p.Utilization[gpu.TaskGeneral].Known())
 }
 
-func TestTrapMIGNodeIsReadInFullWhateverIsSet(t *testing.T) {
+func TestTrapMIGNodeFullQuery(t *testing.T) {
 	f := migTool(t)
 	r := newReader(t, QueryFast, f, newClock())
 	node := read(t, r)
@@ -143,7 +143,7 @@ func TestMIGDeviceWithoutAnyIdentity(t *testing.T) {
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<gpu_instance_id>5</gpu_instance_id>", "<gpu_instance_id>N/A</gpu_instance_id>", 1)
 	node := read(t, newReader(t, QueryFull, f, newClock()))
 	assert.Equal(t, []string{a100MIG, a100MIG + "/1/0", a100Plain}, ids(node))
-	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" has neither")
+	assert.Contains(t, problems(node), "MIG device 1 of "+a100MIG+" shows neither")
 }
 
 // The name of a MIG device is made of its instances if both are known, else of its index.

@@ -107,7 +107,7 @@ func failedNode(now time.Time, f *failure, known *knownGPUs) *gpu.Node {
 	return n
 }
 
-var errNoGPU = errors.New("nvidia-smi: it fails for all GPUs, because one has no device handle")
+var errNoGPU = errors.New("nvidia-smi: it fails for all GPUs, because one lacks a device handle")
 
 // addUnreachable adds the GPUs for which the driver returned no device handle. It returns those that nothing identifies.
 func addUnreachable(n *gpu.Node, unreachable []parse.Unreachable, known *knownGPUs) (unidentified []parse.Unreachable) {

@@ -27,7 +27,7 @@ func TestRefusedQuantitiesAreProblems(t *testing.T) {
 }
 
 // A GPU whose UUID cannot be read is read all the same. Its processes name it by its address until it has an ID.
-func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
+func TestProcessesMissingUUID(t *testing.T) {
 	f := h100Tool(t)
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<uuid>"+h100First+"</uuid>", "<uuid>Unknown Error</uuid>", 1)
 	f.list.stdout = strings.Replace(f.list.stdout, h100First, "Unknown Error", 1)
@@ -45,7 +45,7 @@ func TestProcessesOfAGPUWithoutAUUID(t *testing.T) {
 }
 
 // The table of processes identifies a GPU by its UUID only. Without one, only pmon shows the processes.
-func TestFastProcessesOfAGPUWithoutAUUID(t *testing.T) {
+func TestFastProcessesMissingUUID(t *testing.T) {
 	f := tableTool(t, allNames())
 	table := f.table
 	f.table = func(fields []string) answer {

@@ -41,7 +41,7 @@ func (s *selection) release(now time.Time) {
 func (s *selection) choose(ctx context.Context, runner command.Runner, now time.Time, out *output) bool {
 	failed := func(err error) bool {
 		out.problem(gpu.ProblemQuantity, "", "GPUs",
-			fmt.Errorf("nvidia-smi: the query of all GPUs fails because one has no device handle, and the others cannot be selected: %w", err))
+			fmt.Errorf("nvidia-smi: the query of all GPUs fails because one lacks a device handle, and the others cannot be selected: %w", err))
 		return false
 	}
 	if s.gpus != nil {

@@ -52,7 +52,7 @@ func noHandleTool(t *testing.T) *tool {
 	return f
 }
 
-func TestTrapOneGPUWithoutHandleFailsTheQueryOfAll(t *testing.T) {
+func TestTrapMissingHandleFailsQuery(t *testing.T) {
 	for _, query := range []string{QueryFull, QueryFast} {
 		t.Run(query, func(t *testing.T) {
 			healthy := h100Tool(t)
@@ -185,7 +185,7 @@ func TestSelectionEndsWhenTheListChanges(t *testing.T) {
 
 // -q -x of version 535 ends at the first GPU without a handle. If no GPU has one, -L lists the rest, and one of them may have a handle and
 // nothing else.
-func TestEveryGPUIsLostAndTheQueryReportsOne(t *testing.T) {
+func TestAllGPUsLost(t *testing.T) {
 	const (
 		again = ": A GPU reset must occur before this GPU can be used again.\n\n.\n"
 		lost  = ": GPU is lost.  Reboot the system to recover this GPU\n\n\n"

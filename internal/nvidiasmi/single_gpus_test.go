@@ -57,7 +57,7 @@ func newFourGPUs(message string) *fourGPUs {
 func (f *fourGPUs) lose() { f.xml = answer{stdout: fourXML(0) + f.message, exit: 15} }
 
 // XML that breaks off at the message about a lost GPU costs the GPUs after it nothing: they are queried one by one.
-func TestXMLBreaksOffAtALostGPU(t *testing.T) {
+func TestTruncatedXMLLostGPU(t *testing.T) {
 	const end = "</nvidia_smi_log>\n"
 	for name, message := range map[string]string{
 		"with index and address":        "Unable to determine the device handle for GPU1: 0000:0B:00.0: GPU is lost.  Reboot the system to recover this GPU\n",

@@ -132,7 +132,7 @@ func TestWhatCannotBeIdentifiedIsLeftAlone(t *testing.T) {
 
 // Another driver is queried again for the identity of a GPU. Values that it does not return stay as they were: without the name or the
 // model, points would belong to other series. The instances have the new driver too.
-func TestWhatIsKnownStaysWithAnotherDriver(t *testing.T) {
+func TestKnownGPUsDriverChange(t *testing.T) {
 	b := start(t, partitioned)
 	want := whatTheyAre(b.read())
 	b.set("[fault f]\nkind = driver")
@@ -203,7 +203,7 @@ func TestWithoutAnAddressItIsThereOnce(t *testing.T) {
 }
 
 // A GPU without an address does not hide another one that NVML does not show.
-func TestWithoutAnAddressNextToAnUnlistedGPU(t *testing.T) {
+func TestMissingAddressUnlistedGPU(t *testing.T) {
 	const stranger = "GPU-11111111-2222-3333-4444-555555555555"
 	b := start(t, "gpus = 1\n[fault f]\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
 	for _, address := range []string{"0000:0a:00.0", "0000:0d:00.0", "0000:1b:00.0"} {

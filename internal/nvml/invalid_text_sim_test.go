@@ -16,7 +16,7 @@ import (
 
 // Driver 555.85 under WSL returned garbage from its memory as the name of a GPU. OTLP accepts only valid UTF-8: for one invalid byte a
 // backend refuses the whole message, and with it all other GPUs.
-func TestWhatTheDriverSaysIsMadeText(t *testing.T) {
+func TestDriverOutputInvalidText(t *testing.T) {
 	const garbage = "NVIDIA \xf8\x95\xa0 H200"
 	s := start(t, "driver.version = 555.85\xff\ngpus = 2\n[gpu *]\nboard = h100\n[gpu 0]\nmig = 1\nname = "+garbage+
 		"\nserial = \xff\xfe1\nvbios = \xc3(\nuuid = GPU-\xf8\x95\xa0-1\n[mig 0 0]\nprofile = 3g.40gb\ngi = 2\nci = 0\nuuid = MIG-\xff\n")
@@ -34,7 +34,7 @@ func TestWhatTheDriverSaysIsMadeText(t *testing.T) {
 	}
 }
 
-func TestWhatTheDriversFilesSayIsMadeText(t *testing.T) {
+func TestDriverFilesInvalidText(t *testing.T) {
 	info := parseInformation("Model: \t\t H\xff100\nGPU UUID: \t GPU-\xfe\nVideo BIOS: \t 96\xff\nBus Location: \t 0000:1b:00.0\n")
 	for _, text := range []string{info.model, info.uuid, info.vbios} {
 		assert.True(t, utf8.ValidString(text), "%q", text)

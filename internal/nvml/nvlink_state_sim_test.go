@@ -92,7 +92,7 @@ func TestNVLink5Errors(t *testing.T) {
 	}
 }
 
-func TestNVLink4HasNoErrorsOfNVLink5(t *testing.T) {
+func TestNVLink4Errors(t *testing.T) {
 	d := gpuAt(t, start(t, "gpus = 1\n[gpu 0]\nboard = h100").read(), 0)
 	for kind := gpu.LinkErrorMalformedPacket; kind < gpu.NumLinkErrorTypes; kind++ {
 		assert.False(t, d.Interconnect.Errors[kind].Known(), "errors %d", kind)

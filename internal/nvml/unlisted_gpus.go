@@ -76,7 +76,7 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 			reason = errLate
 		}
 		m.node.Problems = append(m.node.Problems, gpu.Problem{What: "handle", Err: fmt.Errorf(
-			"nvml: %d GPUs have no device handle, so they cannot be identified; the first has index %d: %w",
+			"nvml: %d GPUs lack a device handle, so they cannot be identified; the first has index %d: %w",
 			m.unplaced, failing[0].handle.index, reason)})
 	}
 	return closeDriver

@@ -45,7 +45,7 @@ func devicesOf(points []Point, result *violations) map[string]*device {
 			continue
 		}
 		if d := devices[id]; d == nil {
-			result.add("%s has a device without hw.gpu.info", p.Series())
+			result.add("%s belongs to a device without hw.gpu.info", p.Series())
 		} else {
 			d.add(p, result)
 		}
@@ -77,7 +77,7 @@ func (p *Point) identity() string {
 
 func (d *device) add(p *Point, result *violations) {
 	if strings.HasPrefix(p.Metric, "hw.") && p.identity() != d.identity {
-		result.add("%s does not have the identity of its device: %s", p.Series(), d.identity)
+		result.add("%s lacks the identity of its device: %s", p.Series(), d.identity)
 	}
 	switch p.Metric {
 	case "hw.gpu.info", "hw.gpu.board.info", "hw.status", "hw.gpu.allocated", "container.gpu.allocated":

@@ -87,11 +87,11 @@ func TimeViolations(metrics pmetric.Metrics) []string {
 	for i := range points {
 		switch p := &points[i]; {
 		case p.Time != points[0].Time:
-			result.add("%s has another time than the other points", p.Series())
+			result.add("%s differs in time from the other points", p.Series())
 		case p.Start > p.Time:
 			result.add("%s starts after its time", p.Series())
 		case p.Kind != "gauge" && p.Start == 0:
-			result.add("%s has no start time", p.Series())
+			result.add("%s lacks a start time", p.Series())
 		}
 	}
 	return result

@@ -27,10 +27,10 @@ func TestViolations(t *testing.T) {
 			m.add(m.pod, "hw.gpu.throttled", "updowncounter", 1, nil)
 		},
 		"two resources {host.name=a}": func(m *message) { m.host.Resource().CopyTo(m.metrics.ResourceMetrics().AppendEmpty().Resource()) },
-		"hw.power{hw.id=GPU-2} has a device without hw.gpu.info": func(m *message) {
+		"hw.power{hw.id=GPU-2} belongs to a device without hw.gpu.info": func(m *message) {
 			m.add(m.host, "hw.power", "gauge", 1, nil).Attributes().PutStr("hw.id", "GPU-2")
 		},
-		"hw.power{hw.id=GPU-1,hw.name=nvidia0} does not have the identity of its device: {}": func(m *message) {
+		"hw.power{hw.id=GPU-1,hw.name=nvidia0} lacks the identity of its device: {}": func(m *message) {
 			m.add(m.host, "hw.power", "gauge", 1, map[string]any{"hw.name": "nvidia0"})
 		},
 		"GPU-1 has the states map[degraded:0 failed:0 ok:1 predicted_failure:0] and the faults [lost]": func(m *message) {
@@ -100,6 +100,6 @@ func TestTimeViolations(t *testing.T) {
 	m.add(m.host, "hw.power", "gauge", 1, nil).SetTimestamp(timestamp(1))
 	m.add(m.host, "hw.gpu.io", "counter", 1, nil).SetStartTimestamp(0)
 	assert.Equal(t, []string{
-		"hw.energy{hw.id=GPU-1} starts after its time", "hw.power{hw.id=GPU-1} has another time than the other points", "hw.gpu.io{hw.id=GPU-1} has no start time",
+		"hw.energy{hw.id=GPU-1} starts after its time", "hw.power{hw.id=GPU-1} differs in time from the other points", "hw.gpu.io{hw.id=GPU-1} lacks a start time",
 	}, TimeViolations(m.metrics))
 }

@@ -210,7 +210,7 @@ func TestRecoveryAfterARestart(t *testing.T) {
 }
 
 // Throttling of a GPU that was lost over a restart ends when it is there again.
-func TestThrottlingEndsAfterARestartWithoutTheGPU(t *testing.T) {
+func TestThrottlingEndRemovedGPU(t *testing.T) {
 	kinds := func(p *Pipeline, node *gpu.Node) (kinds []gpu.EventType) {
 		p.Take(t.Context(), node)
 		for _, e := range p.TakeEvents() {

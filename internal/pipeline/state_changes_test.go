@@ -115,7 +115,7 @@ func TestStatusSaysWhy(t *testing.T) {
 }
 
 // A GPU that fails names the containers that held and used it at the read before.
-func TestStatusSaysWhoHadTheGPU(t *testing.T) {
+func TestFaultStatusHolder(t *testing.T) {
 	p := New(Options{Logger: zap.NewNop(), Events: true})
 	c := &gpu.Container{Namespace: "team", PodName: "train-0", Name: "main"}
 	well := nodeOf(healthy("GPU-1"))

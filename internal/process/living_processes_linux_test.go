@@ -95,7 +95,7 @@ func (s *shell) kill() {
 
 // A process can change its name without executing another program. Every new name is known at the next read, of one process and of
 // many.
-func TestNewNameIsKnownAtTheNextRead(t *testing.T) {
+func TestNewNameNextRead(t *testing.T) {
 	for _, count := range []int{1, 20} {
 		t.Run(strconv.Itoa(count), func(t *testing.T) {
 			r := newReader("", WithAnyNamespace())

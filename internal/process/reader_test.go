@@ -172,7 +172,7 @@ func TestDescribeKeepsTheName(t *testing.T) {
 }
 
 // Nor does it change while the files of a process whose program is known do not answer.
-func TestDescribeKeepsTheNameWhileTheProgramBegins(t *testing.T) {
+func TestProcessNameDuringExec(t *testing.T) {
 	p := newTable(t)
 	p.process(10, "python3", 100, "/usr/bin/python3.11", "")
 	p.write("10/cmdline", "")

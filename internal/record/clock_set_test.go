@@ -15,7 +15,7 @@ import (
 
 // A total that the receiver keeps starts again once after the clock was set back to a time before its start. It does not start again at each
 // read until the clock reaches the old start, nor when it does: a backend would count the total again with each start.
-func TestKeptTotalStartsOnceWhereTheClockWasSetBack(t *testing.T) {
+func TestStoredTotalClockSetBack(t *testing.T) {
 	r := newRecorder(everything())
 	for _, read := range []struct{ now, start int }{{0, 0}, {30, 0}, {-7200, -7200}, {-7170, -7200}, {-7140, -7200}, {60, -7200}} {
 		device := gpu.Device{ID: "a", XIDs: []gpu.XIDCount{{XID: 79, Count: gpu.TotalSince[int64](3, timeAt(0))}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// recordFabricState records 1 for the state in the NVLink fabric, 0 for each state that the GPU has had.
+// recordFabricState records 1 for the state in the NVLink fabric, 0 for each earlier state of the GPU.
 func recordFabricState(p *devicePoints) {
 	current, ok := p.device.Fabric.State.Get()
 	if !ok {

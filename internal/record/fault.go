@@ -47,7 +47,7 @@ var (
 		gpu.ResetFailed:    {faultFatal, "restart_bm", "restart the node"},
 	}
 	badPages     = fault{faultWarn, "ignore", ""}
-	badPageLimit = fault{faultError, "replace_gpu", "have the GPU replaced"}
+	badPageLimit = fault{faultError, "replace_gpu", "replace the GPU"}
 	ringTimeout  = fault{faultError, "restart_app", "restart the application"}
 	ringRecovery = fault{faultWarn, "restart_app", "restart the application"}
 	lost         = fault{faultFatal, "restart_bm", "restart the node"}

@@ -83,7 +83,7 @@ func TestFaultRecords(t *testing.T) {
 			"error.type", "poison", "hw.gpu.recommended_action", "restart_app")},
 		{"hw.gpu.bad_pages", plog.SeverityNumberWarn, "bad pages of memory were taken out of use" + card + ", 16 new", attrs(
 			"hw.gpu.bad_page.count", int64(16), "hw.gpu.recommended_action", "ignore")},
-		{"hw.gpu.bad_pages", plog.SeverityNumberError, "too many bad pages of memory" + card + ", 256 in all; have the GPU replaced", attrs(
+		{"hw.gpu.bad_pages", plog.SeverityNumberError, "too many bad pages of memory" + card + ", 256 in all; replace the GPU", attrs(
 			"hw.gpu.bad_page.total", int64(256), "hw.gpu.recommended_action", "replace_gpu")},
 		{"hw.gpu.ring_timeout", plog.SeverityNumberError, "ring gfx_0.0.0 did not complete a job in time" + card + ", process 4711 (python3); restart the application", attrs(
 			"hw.gpu.ring", "gfx_0.0.0", "process.pid", int64(4711), "process.executable.name", "python3", "hw.gpu.recommended_action", "restart_app")},

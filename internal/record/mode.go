@@ -28,5 +28,5 @@ func recordPendingModes(p *devicePoints) {
 	}
 }
 
-// vgpuLicensed is 1 if the virtual GPU has its licence.
+// vgpuLicensed is 1 if the virtual GPU is licensed.
 func vgpuLicensed(d *gpu.Device) gpu.Opt[int64] { return flagOf(d.VGPULicensed) }

@@ -45,7 +45,7 @@ func TestStatusText(t *testing.T) {
 				DeviceID: "GPU-1", State: gpu.StatePredictedFailure, Faults: []gpu.FaultType{gpu.FaultRemapFailed}, Message: "no spare row",
 				RecoveryAction: gpu.Some(gpu.RecoveryNone),
 			},
-			"GPU-1 is predicted to fail: no spare row; have the GPU replaced", "replace_gpu",
+			"GPU-1 is predicted to fail: no spare row; replace the GPU", "replace_gpu",
 		},
 		"well again": {
 			gpu.Event{DeviceID: "GPU-1", State: gpu.StateOK, Previous: gpu.Some(gpu.StateDegraded), RecoveryAction: gpu.Some(gpu.RecoveryNone)},

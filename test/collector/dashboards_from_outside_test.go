@@ -103,7 +103,7 @@ func (s stoppedTool) sum(t *testing.T, field string) (total float64) {
 
 // Every query of every panel runs on a Prometheus that has nothing but what a collector with exec.yaml sends over OTLP, its own metrics with it: it has
 // no page. Panels that need an agent or a cluster's reader are empty; the others have data.
-func TestDashboardsFromOutside(t *testing.T) {
+func TestDashboardsAgentless(t *testing.T) {
 	t.Parallel()
 	address := shippedOTLP(t, noRules)
 	if address == "" {

@@ -122,7 +122,7 @@ func resources(rule rbacv1.PolicyRule) []string {
 }
 
 // Every permission is granted to one of our accounts only.
-func TestRightsGoToOurAccounts(t *testing.T) {
+func TestPermissionSubjects(t *testing.T) {
 	t.Parallel()
 	accounts := map[rbacv1.Subject]bool{}
 	for _, o := range all(t) {

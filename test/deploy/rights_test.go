@@ -183,7 +183,7 @@ func granted(t *testing.T, names ...string) []string {
 }
 
 // The roles grant exactly the API requests of the code: no request without a permission, no permission without a request.
-func TestRightsAreThoseThatAreUsed(t *testing.T) {
+func TestUsedPermissions(t *testing.T) {
 	kube.LogTo(zap.NewNop()) // before the first client of a parallel test is in use
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -60,9 +60,9 @@ func (e *Explanations) Compare(t *testing.T, machine, tool string, ours, theirs 
 		}
 		switch {
 		case !there:
-			t.Errorf("%s: %v by our own source, the tool has none", name, a)
+			t.Errorf("%s: %v by our own source, the tool reports nothing", name, a)
 		case !here:
-			t.Errorf("%s: %v by the tool, our own source has none", name, b)
+			t.Errorf("%s: %v by the tool, our own source reports nothing", name, b)
 		default:
 			t.Errorf("%s: %v by our own source, %v by the tool", name, a, b)
 		}

@@ -23,7 +23,7 @@ import (
 func TestNoGPU(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &options{vendor: "none", out: filepath.Join(t.TempDir(), "report")}, &out))
-	assert.Equal(t, "SKIP: test-hardware: this machine has no NVIDIA or AMD GPU with a driver\n", out.String())
+	assert.Equal(t, "SKIP: test-hardware: this machine lacks an NVIDIA or AMD GPU with a driver\n", out.String())
 }
 
 // simulated are the GPU and the processes of nvmlsim, and what must not be in the recording.

@@ -80,7 +80,7 @@ type test struct {
 func run(ctx context.Context, o *options, out io.Writer) error {
 	sources := o.sources()
 	if len(sources) == 0 {
-		_, err := fmt.Fprintln(out, "SKIP: test-hardware: this machine has no NVIDIA or AMD GPU with a driver")
+		_, err := fmt.Fprintln(out, "SKIP: test-hardware: this machine lacks an NVIDIA or AMD GPU with a driver")
 		return err
 	}
 	if err := os.Mkdir(o.out, 0o700); err != nil {

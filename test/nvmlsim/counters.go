@@ -41,7 +41,7 @@ func OpenCounters(path string) (*Counters, error) {
 		defer C.free(unsafe.Pointer(c))
 		p := C.dlsym(handle, c)
 		if p == nil {
-			missing = errors.New(path + " has no " + name)
+			missing = errors.New(path + " lacks " + name)
 		}
 		return p
 	}

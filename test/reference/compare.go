@@ -52,7 +52,7 @@ func Compare(t *testing.T, documented, settings []Setting, text map[string]strin
 	}
 	for _, want := range settings {
 		row, ok := rows[want.Key]
-		if !assert.True(t, ok, "%s: no page has a row for this key", want.Key) {
+		if !assert.True(t, ok, "%s: no page contains a row for this key", want.Key) {
 			continue
 		}
 		delete(rows, want.Key)

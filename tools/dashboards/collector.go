@@ -29,7 +29,7 @@ func collector() board {
 			{"Now", []panel{
 				number("Collectors", "short", ownMetrics, "That report reads.", "count(count by (job, instance) ("+own("gpu_read_success", "_ratio")+"))"),
 				number("Reads that fail", "short", ownMetrics, "Sources, nodes and clusters whose last read did not succeed.", sum("", "1 - "+maxBy(reader, own("gpu_read_success", "_ratio")))).limits(0, 1),
-				number("Oldest good read", "s", ownMetrics, "Age of the last good read; each node of kubernetes_exec has its own.", "max("+own("gpu_read_age", "_seconds")+")").limits(120, 300),
+				number("Oldest good read", "s", ownMetrics, "Age of the last good read; each node of kubernetes_exec is counted separately.", "max("+own("gpu_read_age", "_seconds")+")").limits(120, 300),
 				number("Quantities that cannot be read", "short", ownMetrics, "Each is logged once; kubernetes_exec does not count them.", sum("", maxBy("receiver, scraper", own("gpu_unreadable", "")))).limits(1, 0),
 				number("Queues, fullest", "percentunit", ownMetrics, "The sending queue of an exporter.",
 					"max("+maxBy("exporter, data_type", own("exporter_queue_size", ""))+" / ("+maxBy("exporter, data_type", own("exporter_queue_capacity", ""))+" > 0))").limits(0.5, 0.8),

@@ -19,7 +19,7 @@ import (
 
 // What a panel needs that not every collector sends. The panel says so when it is empty.
 const (
-	anyCollector   = "No data: no collector sends it, or the GPUs do not have it"
+	anyCollector   = "No data: no collector sends it, or the GPUs do not support it"
 	agent          = "No data: needs an agent with attribution::pod_resources and attribution::processes"
 	agentOrExec    = "No data: needs an agent, or kubernetes_exec with attribute_pods"
 	clusterReader  = "No data: needs a collector with kubernetes_cluster"

@@ -63,7 +63,7 @@ func TestVersionsRefuse(t *testing.T) {
 	}{
 		"a place that names none":       {"deploy/one.yaml", "image: other\n", "no file of deploy/*.yaml"},
 		"a version at no known place":   {"docs/b.md", "Ask for 0.2.0.\n", "docs/b.md:1 names 0.2.0, the version of the tool"},
-		"no version in what decides it": {"decides.yaml", "name: tool\n", "decides.yaml has nothing like"},
+		"no version in what decides it": {"decides.yaml", "name: tool\n", "decides.yaml contains nothing like"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"decides.yaml": "version: 0.2.0\n", "a.md": "tool-0.1.0.tar\n", "deploy/one.yaml": "image: tool:0.1.0\n"}

@@ -27,7 +27,7 @@ func (v version) decided(root string) (string, error) {
 	}
 	found := regexp.MustCompile(v.pattern).FindSubmatch(text)
 	if found == nil {
-		return "", fmt.Errorf("read the version of %s: %s has nothing like %s", v.name, v.file, v.pattern)
+		return "", fmt.Errorf("read the version of %s: %s contains nothing like %s", v.name, v.file, v.pattern)
 	}
 	return string(found[1]), nil
 }
@@ -61,7 +61,7 @@ func (p place) write(root string, files []string, value string) error {
 		}
 	}
 	if places == 0 {
-		return fmt.Errorf("no file of %s has %s", p.files, p.pattern)
+		return fmt.Errorf("no file of %s contains %s", p.files, p.pattern)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func header(kind string, text []byte) (Revision, []byte, error) {
 	size := int(binary.LittleEndian.Uint16(text))
 	revision := Revision{Format: text[2], Content: text[3]}
 	if size < headerSize || size > len(text) {
-		return Revision{}, nil, fmt.Errorf("%s %v: its header says %d bytes, the file has %d: %w", kind, revision, size, len(text), ErrFormat)
+		return Revision{}, nil, fmt.Errorf("%s %v: its header says %d bytes, the file contains %d: %w", kind, revision, size, len(text), ErrFormat)
 	}
 	return revision, text[:size], nil
 }

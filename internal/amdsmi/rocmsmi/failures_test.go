@@ -50,7 +50,7 @@ func TestFailures(t *testing.T) {
 		{
 			name:    "no data, exit code 0",
 			answer:  func(string) (command.Result, error) { return smitest.Fails(0, "", "WARNING: No JSON data to report\n") },
-			problem: "the driver has no GPU", patience: true,
+			problem: "the driver lists no GPU", patience: true,
 		},
 		{
 			name: "not permitted",

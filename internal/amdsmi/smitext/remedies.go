@@ -15,7 +15,7 @@ import (
 // Reasons why a tool lists no devices, or not everything about them.
 var (
 	ErrNoDriver = errors.New("the amdgpu driver is not loaded")
-	ErrNoDevice = errors.New("the driver has no GPU")
+	ErrNoDevice = errors.New("the driver lists no GPU")
 	ErrAccess   = errors.New("not permitted")
 	// ErrNoIdentity is the reason why the listed GPUs cannot be distinguished.
 	ErrNoIdentity = errors.New("it shows neither a unique id nor a PCI address of any GPU")

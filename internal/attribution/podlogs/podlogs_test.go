@@ -176,7 +176,7 @@ func TestNotMounted(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestNoFolder(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(root, "pods"), nil, 0o600))
 	require.ErrorContains(t, New(root).Refresh(), "log directories: ")

@@ -155,7 +155,7 @@ func TestListKubeletRestart(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestListNobodyListens(t *testing.T) {
+func TestListWithoutListeners(t *testing.T) {
 	kubelet := kubelettest.New(t)
 	kubelet.Start()
 	// A socket that a killed kubelet has left behind.

@@ -24,7 +24,7 @@ func TestList(t *testing.T) {
 	assert.Equal(t, "1g.18gb+me", compute[0].MIGDevices[2].Profile)
 }
 
-func TestTrapOldMIGIdentityIsNoUUID(t *testing.T) {
+func TestTrapLegacyMIGIdentity(t *testing.T) {
 	listed := DeviceList(testdata(t, "list/450-mig.txt"))
 	require.Len(t, listed, 1)
 	assert.Equal(t, []ListedMIGDevice{{Index: 0, Profile: "1g.5gb"}}, listed[0].MIGDevices)

@@ -36,7 +36,7 @@ func TestTrapAliases(t *testing.T) {
 	}
 }
 
-func TestTrapRowIndexIsNotTheGPUIndex(t *testing.T) {
+func TestTrapRowIndex(t *testing.T) {
 	log, ok := QueryGPU(testdata(t, "csv/lost.csv"), nil)
 	require.True(t, ok)
 	require.True(t, log.Complete, "the message before the heading is no broken row")

@@ -66,7 +66,7 @@ func TestCallsAreRemembered(t *testing.T) {
 	assert.True(t, c.Can(power), "another driver may")
 }
 
-func TestProblemsOfOneStepDoNotHideEachOther(t *testing.T) {
+func TestProblemsOfSameStep(t *testing.T) {
 	sm, memory := NewFunction("clocks", "nvmlDeviceGetClockInfo"), NewFunction("clocks", "nvmlDeviceGetClockInfo")
 	c := NewCalls(func(*Function) bool { return true }, "GPU-1")
 	c.OK(sm, Unknown)

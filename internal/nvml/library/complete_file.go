@@ -144,7 +144,7 @@ func tableEnd(offset uint64, n, length uint16) (uint64, bool) {
 }
 
 func truncated(part string, end uint64, size int64) error {
-	return fmt.Errorf("the file is incomplete: its %s ends at byte %d, and the file has %d bytes; it is not loaded, because that would end "+
+	return fmt.Errorf("the file is incomplete: its %s ends at byte %d, and the file contains %d bytes; it is not loaded, because that would end "+
 		"the collector; wait for the update of the driver, or install the driver again", part, end, size)
 }
 

@@ -148,7 +148,7 @@ func requireValid(t *testing.T, doc *openapi3.T, schema *openapi3.Schema, body [
 }
 
 // The validation of answers notices what is too much, missing, or of another type.
-func TestAnswersThatAreNotAsInTheDocument(t *testing.T) {
+func TestInvalidAnswers(t *testing.T) {
 	doc := load(t, true)
 	schema := doc.Components.Schemas["Health"].Value
 	answer := func(change func(map[string]any)) map[string]any {

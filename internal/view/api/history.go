@@ -18,7 +18,7 @@ import (
 func (h *Handler) historyRoutes() []route.Route {
 	metric := route.Parameter{
 		Name: "metric", Required: true, Example: "hw.gpu.utilization",
-		Description: "The metric. For an unknown metric, the answer lists the metrics that have a history.",
+		Description: "The metric. For an unknown metric, the answer lists the metrics with a history.",
 	}
 	since := route.Parameter{
 		Name: "since", Kind: route.Moment, Default: "1h", Example: "5m",
@@ -26,8 +26,8 @@ func (h *Handler) historyRoutes() []route.Route {
 	}
 	return []route.Route{{
 		Path: "/api/v1/gpu/devices/{id}/history", ID: "getHistory", Tag: "GPUs", Summary: "The recent past of one quantity of a GPU",
-		Description: "Points by time; older points are further apart. Each has the mean, the minimum and the maximum of what was read until the next one. " +
-			"A null is a gap: nothing was read then. If since is before the kept history, shortened is true. A GPU without points of the metric has an empty list.",
+		Description: "Points by time; older points are further apart. Each contains the mean, the minimum and the maximum of what was read until the next one. " +
+			"A null is a gap: nothing was read then. If since is before the kept history, shortened is true. For a GPU without points of the metric, the list is empty.",
 		Parameters: []route.Parameter{idParameter(), clusterParameter(), nodeParameter(), metric, since},
 		Answer:     view.History{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: h.history,

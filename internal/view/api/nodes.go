@@ -74,7 +74,7 @@ func (h *Handler) nodeRoutes() []route.Route {
 		}),
 		{
 			Path: "/api/v1/gpu/nodes/{node}", ID: "getNode", Tag: "nodes", Summary: "One node",
-			Description: "A node by its name. If several clusters have a node with this name, the answer is 409 and names them.",
+			Description: "A node by its name. If several clusters contain a node with this name, the answer is 409 and names them.",
 			Parameters:  []route.Parameter{path, clusterParameter()},
 			Answer:      view.Node{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict}, Serve: h.node,
 		},

@@ -55,7 +55,7 @@ func (h *Handler) summaryRoutes() []route.Route {
 	}
 	return []route.Route{listRoute(h, summaryTable(), route.Route{
 		Path: "/api/v1/gpu/summary", ID: "listSummaries", Tag: "summary", Summary: "Sums and means",
-		Description: "Nodes, GPUs, health (each GPU counts once: healthy, throttled, degraded, predicted_failure, failed, unknown or stale), memory, utilization, temperature and power. Without \"by\" the list has one sum. Sums never count both a GPU and its partitions. " +
+		Description: "Nodes, GPUs, health (each GPU counts once: healthy, throttled, degraded, predicted_failure, failed, unknown or stale), memory, utilization, temperature and power. Without \"by\" the list contains one sum. Sums never count both a GPU and its partitions. " +
 			"By namespace and by workload, they count what the namespace or the workload holds or uses: partitions, and GPUs without partitions. Other sums count the GPUs.",
 		Parameters: []route.Parameter{clusterParameter(), nodeParameter(), groupBy},
 	}, func(s *view.Snapshot, r *route.Request) ([]view.Summary, error) {

@@ -48,7 +48,7 @@ func readable(s *view.Snapshot, queryScope query.Scope, nodes []*view.Node) erro
 	}
 	detail := fmt.Sprintf("%d nodes, all without a GPU", len(nodes))
 	if len(nodes) == 1 {
-		detail = query.ClusterName(nodes[0].Cluster) + "/" + nodes[0].Name + " has no GPU"
+		detail = query.ClusterName(nodes[0].Cluster) + "/" + nodes[0].Name + " lists no GPU"
 	}
 	return route.Problem(http.StatusServiceUnavailable, "No GPU", detail, "If a machine has a GPU, run otelgpu doctor on it: it says what is missing.")
 }

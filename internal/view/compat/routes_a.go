@@ -82,7 +82,7 @@ func routesA(reader view.Reader) []route.Route {
 	for i := range all {
 		all[i].Tag, all[i].Form, all[i].FormType = tag, FormA, FormTypeA
 		all[i].Problems = []int{http.StatusNotFound, http.StatusConflict}
-		all[i].Description = "The answer has the form of a fleet's collector. A list has no pages: it contains all entries that the parameters select."
+		all[i].Description = "The answer follows the format of a fleet's collector. A list is not paged: it contains all entries that the parameters select."
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func routesB(reader view.Reader) []route.Route {
 	id := route.Parameter{
 		Name: "id", Path: true, Required: true, Example: "0", Description: "The GPU: its index on the node. hw.id or the PCI address also works.",
 	}
-	machine := "The answer has the form of an agent on one machine. If the exporter knows several nodes, the parameters say which one."
+	machine := "The answer follows the format of an agent on one machine. If the exporter knows several nodes, the parameters say which one."
 	return []route.Route{
 		{
 			Path: "/gpu/info", ID: "getInfoB", Tag: tag, Summary: "Whether there are GPUs, in form B",
@@ -82,7 +82,7 @@ func machineOf(s *view.Snapshot, r *route.Request) (*view.Node, error) {
 		return n, readable(s, query.Scope{Cluster: query.ClusterName(n.Cluster), Node: n.Name}, nodes)
 	}
 	p := route.Problem(http.StatusBadRequest, "Which machine?", fmt.Sprintf("the answer contains the GPUs of one machine, and %d are known", len(nodes)),
-		"Give the parameter node, and also cluster if several clusters have a node with this name.")
+		"Give the parameter node, and also cluster if several clusters contain a node with this name.")
 	for _, n := range nodes[:min(len(nodes), maxCandidates)] {
 		p.Nodes = append(p.Nodes, query.ClusterName(n.Cluster)+"/"+n.Name)
 	}

@@ -17,7 +17,7 @@ import (
 func routesC(reader view.Reader) []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/monitoring/gpu-metrics", ID: "getMetricsC", Tag: tag, Summary: "Every GPU, in form C",
-		Description: "The answer has the form of a fleet manager. The id of a GPU is gpu-<index> if the answer contains one node, otherwise <cluster>/<node>/gpu-<index>.",
+		Description: "The answer follows the format of a fleet manager. The id of a GPU is gpu-<index> if the answer contains one node, otherwise <cluster>/<node>/gpu-<index>.",
 		Parameters:  []route.Parameter{clusterParameter(), nodeParameter()}, Answer: MetricsC{},
 		Problems: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 		Serve: func(w http.ResponseWriter, r *route.Request) error {

@@ -185,13 +185,13 @@ func TestProblems(t *testing.T) {
 		{"/gpu/metrics/0", 400, "6", "prod/n2"},
 		{"/gpu/metrics/0?node=unread", 503, "", "timeout"},
 		{"/gpu/metrics/7?cluster=prod&node=n1", 404, "7", ""},
-		{"/gpu/metrics?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
-		{"/gpu/metrics/0?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
+		{"/gpu/metrics?node=empty", 503, "prod/empty lists no GPU", "otelgpu doctor"},
+		{"/gpu/metrics/0?node=empty", 503, "prod/empty lists no GPU", "otelgpu doctor"},
 		{"/gpu/metrics/x?cluster=prod&node=n1", 404, "x", ""},
 		{"/api/v1/monitoring/gpu-metrics?cluster=nowhere", 404, "nowhere", ""},
 		{"/api/v1/monitoring/gpu-metrics?cluster=cpu", 400, "cpu", ""},
 		{"/api/v1/monitoring/gpu-metrics?node=unread", 503, "", "timeout"},
-		{"/api/v1/monitoring/gpu-metrics?node=empty", 503, "prod/empty has no GPU", "otelgpu doctor"},
+		{"/api/v1/monitoring/gpu-metrics?node=empty", 503, "prod/empty lists no GPU", "otelgpu doctor"},
 	} {
 		requireProblem(t, get(t, viewtest.Snapshot(), test.target), test.target, test.status, test.detail, test.more)
 	}

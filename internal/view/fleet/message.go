@@ -95,7 +95,7 @@ func (m *message) points(r *resource, known *metric, points pmetric.NumberDataPo
 			}
 		}
 		if p.timestamp == 0 || p.timestamp > math.MaxInt64 {
-			m.invalid(&p, "the point has no time")
+			m.invalid(&p, "the point lacks a time")
 			continue
 		}
 		switch known.subject {

@@ -148,7 +148,7 @@ func (m *message) ofDevice(p *point) {
 func (m *message) ofProcess(n *node, d *device, p *point) {
 	pid, ok := integer(p.attributes, "process.pid")
 	if !ok || pid < 0 {
-		m.invalid(p, "the point has no process.pid")
+		m.invalid(p, "the point lacks process.pid")
 		return
 	}
 	entry := d.processes[pid]
@@ -195,11 +195,11 @@ func (m *message) put(n *node, target *readings, p *point) bool {
 	}
 	f, ok := m.fields.get(key)
 	if !ok {
-		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
+		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics contain too many kinds of labels"))
 		return false
 	}
 	if target.full(f) {
-		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics have too many kinds of labels"))
+		m.dropped.add(dropFieldLimit, 1, zap.String("reason", "the metrics contain too many kinds of labels"))
 		return false
 	}
 	step, ok := target.put(reading{timestamp: p.timestamp, value: p.value, field: f}, p.delta, m.now)

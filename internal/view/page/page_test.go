@@ -74,7 +74,7 @@ func TestNothingIsWritten(t *testing.T) {
 }
 
 // The built files name no other host from which anything could be loaded, and have no way to insert text as HTML or code.
-func TestBuiltFilesAskNobodyElse(t *testing.T) {
+func TestBuiltFilesNoForeignRequests(t *testing.T) {
 	known := regexp.MustCompile(`https?://www\.w3\.org/(1998/Math/MathML|1999/xhtml|1999/xlink|2000/svg)`) // names, never loaded
 	for _, name := range []string{"index.html", "app.js", "app.css"} {
 		body, err := dist.ReadFile("dist/" + name)

@@ -34,7 +34,7 @@ type NoGPUError struct {
 	Reasons []string // of its sources and its nodes' sources; empty: all of them can read
 }
 
-func (e *NoGPUError) Error() string { return fmt.Sprintf("cluster %q has no GPU", e.Cluster) }
+func (e *NoGPUError) Error() string { return fmt.Sprintf("cluster %q contains no GPU", e.Cluster) }
 
 // UnreadableError reports that no GPU can be read.
 type UnreadableError struct {

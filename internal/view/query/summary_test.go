@@ -175,7 +175,7 @@ func TestSummarizePartitionWithoutPackage(t *testing.T) {
 	assert.InDelta(t, 40*gib, *sum.Memory.Total, 0)
 }
 
-func TestSummaryCountsNodesThatCannotBeReadOrAreSilent(t *testing.T) {
+func TestSummaryUnreadableAndSilentNodes(t *testing.T) {
 	s := viewtest.Snapshot()
 	all := Summarize(Scope{}, s.Nodes, ByNothing)[0]
 	assert.Equal(t, 1, all.UnreadableNodes, "prod/unread")

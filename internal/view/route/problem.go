@@ -55,14 +55,14 @@ func AsProblem(err error) *ProblemError {
 		p.Nodes = ambiguous.Candidates
 		return p
 	case errors.As(err, &noGPU):
-		p := Problem(http.StatusBadRequest, "The cluster has no GPUs", noGPU.Cluster, "Choose another cluster. All sources of this one could be read.")
+		p := Problem(http.StatusBadRequest, "The cluster contains no GPUs", noGPU.Cluster, "Choose another cluster. All sources of this one could be read.")
 		if len(noGPU.Reasons) > 0 {
 			p.Remedy = "Look in /api/v1/gpu/problems, which says what to do about each reason."
 		}
 		p.Reasons = noGPU.Reasons
 		return p
 	case errors.As(err, &unreadable):
-		p := Problem(http.StatusServiceUnavailable, "No GPU can be read", "no GPU of the requested nodes has a value",
+		p := Problem(http.StatusServiceUnavailable, "No GPU can be read", "no GPU of the requested nodes reports a value",
 			strings.TrimSpace(unreadable.Remedy()+" Look in /api/v1/gpu/problems, which says what to do about each reason."))
 		p.Reasons = unreadable.Reasons
 		return p

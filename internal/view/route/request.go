@@ -46,7 +46,7 @@ func newRequest(r *http.Request, route *Route, forms bool) (*Request, error) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, Problem(http.StatusBadRequest, "The query cannot be parsed", err.Error(), "Escape the values: %, & and ; have a meaning in a query.")
+		return nil, Problem(http.StatusBadRequest, "The query cannot be parsed", err.Error(), "Escape the values: %, & and ; are special characters in a query.")
 	}
 	if forms {
 		query.Del("form")
@@ -108,7 +108,7 @@ func unknownParameter(query url.Values, known []string) error {
 		names = append(names, quote(name))
 	}
 	slices.Sort(names)
-	remedy := "This route has no parameters."
+	remedy := "This route accepts no parameters."
 	if len(known) > 0 {
 		remedy = "Give only " + strings.Join(known, ", ") + "."
 	}

@@ -69,7 +69,7 @@ func realCosts() (string, error) {
 	}
 	_, costs, ok := strings.Cut(string(text), "[cost]\n")
 	if !ok {
-		return "", fmt.Errorf("%s has no [cost]", path)
+		return "", fmt.Errorf("%s contains no [cost]", path)
 	}
 	return "[cost]\nwait = busy\n" + costs, nil
 }

@@ -34,5 +34,5 @@ func shippedCompression() (string, error) {
 			return exporter.Compression, nil // empty: the exporter's default, which is gzip
 		}
 	}
-	return "", fmt.Errorf("%s has no OTLP exporter", agentConfig)
+	return "", fmt.Errorf("%s contains no OTLP exporter", agentConfig)
 }

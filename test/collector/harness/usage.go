@@ -57,7 +57,7 @@ func HighestMemory(pid int) (int64, error) {
 			return kibibytes(value)
 		}
 	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
+	return 0, fmt.Errorf("/proc/%d/status lacks VmHWM", pid)
 }
 
 func kibibytes(value string) (int64, error) {

@@ -150,7 +150,7 @@ func (g *gateway) heap(ctx context.Context) (int64, error) {
 			return strconv.ParseInt(value, 10, 64)
 		}
 	}
-	return 0, errors.Join(lines.Err(), errors.New("the heap profile has no HeapAlloc"))
+	return 0, errors.Join(lines.Err(), errors.New("the heap profile lacks HeapAlloc"))
 }
 
 // whileSending calls a function while the agents send one message after the other, as many a second as a fleet does.

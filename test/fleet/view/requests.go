@@ -55,14 +55,14 @@ func (g *gateway) verify(ctx context.Context, o *options) []error {
 	}
 	var sums view.List[view.Summary]
 	if err := json.Unmarshal(body, &sums); err != nil || len(sums.Items) != 1 {
-		return []error{fmt.Errorf("the summary has %d sums: %w", len(sums.Items), err)}
+		return []error{fmt.Errorf("the summary contains %d sums: %w", len(sums.Items), err)}
 	}
 	s := &sums.Items[0]
 	differs("nodes", s.Nodes, o.fleet.Nodes)
 	differs("GPUs", s.GPUs, o.fleet.Nodes*o.fleet.GPUs)
 	differs("healthy GPUs", s.Healthy, o.fleet.Nodes*o.fleet.GPUs)
 	if s.Processes == nil || s.Memory.Total == nil {
-		return append(errs, fmt.Errorf("the summary has no processes or no memory: %s", body))
+		return append(errs, fmt.Errorf("the summary lacks processes or memory: %s", body))
 	}
 	differs("processes", *s.Processes, o.fleet.Nodes*o.fleet.Processes)
 	differs("memory", int64(*s.Memory.Total), int64(o.fleet.Nodes)*int64(o.fleet.GPUs)*messages.Memory)

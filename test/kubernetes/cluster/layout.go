@@ -51,12 +51,12 @@ func NewLayout(cache string, index int) (Layout, error) {
 	}
 	for _, hidden := range []string{"/run/", "/var/lib/", "/var/log/", "/proc/", "/sys/"} {
 		if strings.HasPrefix(cache+"/", hidden) {
-			return Layout{}, fmt.Errorf("%s must not be below %s: the node has one of its own there", cache, hidden)
+			return Layout{}, fmt.Errorf("%s must not be below %s: the node mounts one of its own there", cache, hidden)
 		}
 	}
 	l := Layout{Index: index, Cache: cache}
 	if longest := l.Run("containerd.sock.ttrpc"); len(longest) > 107 {
-		return Layout{}, fmt.Errorf("%s is too long for the address of a socket: have the checkout elsewhere, or set %s", longest, EnvCache)
+		return Layout{}, fmt.Errorf("%s is too long for the address of a socket: move the checkout, or set %s", longest, EnvCache)
 	}
 	return l, nil
 }

@@ -42,7 +42,7 @@ func (n *node) componentsGroup(roots []string) string {
 func (n *node) makeCgroups() error {
 	all, err := roots()
 	if err != nil || len(all) == 0 {
-		return fmt.Errorf("this machine has no control groups: %w", err)
+		return fmt.Errorf("this machine lacks control groups: %w", err)
 	}
 	for _, root := range all {
 		own := filepath.Join(root, n.Cgroup())

@@ -54,7 +54,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	require.ErrorContains(t, err, "redirects to another address, and otelgpu does not follow redirects; give the final address with --server")
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoListeners(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()

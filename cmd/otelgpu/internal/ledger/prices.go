@@ -27,7 +27,7 @@ func ReadPrices(path string) (*Prices, error) {
 	}
 	var p Prices
 	if err := yaml.UnmarshalStrict(content, &p); err != nil {
-		return nil, fmt.Errorf("read the prices in %s: %w; it has currency, gpu_hour (a price by model) and kwh", path, err)
+		return nil, fmt.Errorf("read the prices in %s: %w; it must contain currency, gpu_hour (a price by model) and kwh", path, err)
 	}
 	for model, price := range p.GPUHour {
 		if price < 0 || math.IsInf(price, 0) {

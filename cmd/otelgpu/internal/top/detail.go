@@ -92,7 +92,7 @@ func readDetail(ctx context.Context, c *client.Client, target place) (*detail, e
 		return nil, err
 	}
 	if m.GPU == nil {
-		return nil, &client.Failure{What: "the answer has no GPU", Do: "use an otelgpu of the collector's version"}
+		return nil, &client.Failure{What: "the answer contains no GPU", Do: "use an otelgpu of the collector's version"}
 	}
 	d := &detail{time: m.Time, gpu: m.GPU, histories: histories()}
 	running := slices.DeleteFunc(m.Processes, func(p *view.Process) bool { return p == nil })
