@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelgpu/gpureceiver/internal/configkeys"
+	"github.com/otelgpu/gpureceiver/internal/view/compat"
 )
 
 const (
@@ -69,6 +70,9 @@ type Config struct {
 
 	// MaxConnectionsPerAddress bounds the open connections of one client address. Further connections are closed immediately.
 	MaxConnectionsPerAddress int `mapstructure:"max_connections_per_address"`
+
+	// DefaultForm is the form of the API's answers to requests that select none: a, or empty for the API's own.
+	DefaultForm string `mapstructure:"default_form"`
 
 	// MaxRequests bounds the requests that are answered at a time, without streams. More get status 503.
 	MaxRequests int `mapstructure:"max_requests"`
@@ -126,6 +130,9 @@ func (c *Config) Validate() error {
 		countWithin("max_connections", c.MaxConnections, 100_000),
 		countWithin("max_connections_per_address", c.MaxConnectionsPerAddress, 100_000),
 		countWithin("max_requests", c.MaxRequests, 10_000),
+	}
+	if c.DefaultForm != "" && c.DefaultForm != compat.FormA {
+		errs = append(errs, fmt.Errorf("default_form: must be empty or %s, got %q", compat.FormA, c.DefaultForm))
 	}
 	if c.Server.KeepAlivesEnabled { //nolint:staticcheck // as in createDefaultConfig
 		errs = append(errs, durationWithin("keepalive::idle_timeout", c.Server.IdleTimeout, time.Millisecond, time.Hour)) //nolint:staticcheck // as in createDefaultConfig

@@ -95,6 +95,7 @@ func TestWrongConfigurations(t *testing.T) {
 		"no idle timeout":          {map[string]any{"keepalive": map[string]any{"idle_timeout": "0s"}}, []string{"keepalive::idle_timeout"}},
 		"header timeout":           {map[string]any{"read_header_timeout": "0s"}, []string{"read_header_timeout", "to 1m0s"}},
 		"no connections":           {map[string]any{"max_connections": 0}, []string{"max_connections", "from 1 to 100000", "got 0"}},
+		"form":                     {map[string]any{"default_form": "b"}, []string{`default_form: must be empty or a, got "b"`}},
 		"no requests":              {map[string]any{"max_requests": -1}, []string{"max_requests", "got -1"}},
 		"nodes":                    {map[string]any{"max_nodes": 0}, []string{"max_nodes"}},
 		"GPUs":                     {map[string]any{"max_gpus": 0}, []string{"max_gpus"}},

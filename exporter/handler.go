@@ -15,8 +15,8 @@ import (
 )
 
 // newHandler returns the routes: the API and the compatible forms of it, and the page at all other paths.
-func newHandler(reader view.Reader, logger *zap.Logger) http.Handler {
-	data := api.New(reader, api.Settings{Logger: logger, More: compat.Routes(reader)})
+func newHandler(reader view.Reader, cfg *Config, logger *zap.Logger) http.Handler {
+	data := api.New(reader, api.Settings{Logger: logger, More: compat.Routes(reader), DefaultForm: cfg.DefaultForm})
 	mux := http.NewServeMux()
 	for _, path := range []string{"/api/", "/gpu/", healthPath} {
 		mux.Handle(path, data)

@@ -15,7 +15,7 @@ import (
 
 // The API, the compatible formats and the page are at their paths, through all the handlers before them.
 func TestPaths(t *testing.T) {
-	s := startServer(t, testConfig(), componenttest.NewNopHost(), newHandler(newFakeStore(), zap.NewNop()))
+	s := startServer(t, testConfig(), componenttest.NewNopHost(), newHandler(newFakeStore(), testConfig(), zap.NewNop()))
 	for path, want := range map[string]struct {
 		status    int
 		mediaType string
@@ -27,17 +27,16 @@ func TestPaths(t *testing.T) {
 		"healthz":              {http.StatusOK, "application/json"},
 		"api/v1/gpu/nodes":     {http.StatusOK, "application/json"},
 		"api/v1/gpu/nothing":   {http.StatusNotFound, "application/problem+json"},
-		"api":                  {http.StatusNotFound, ""},
+		"api":                  {http.StatusNotFound, "application/problem+json"},
+		"docs/":                {http.StatusNotFound, "application/problem+json"},
 		"gpu/info":             {http.StatusOK, "application/json"},
 		"gpu/nothing":          {http.StatusNotFound, "application/problem+json"},
-		"nothing":              {http.StatusNotFound, ""},
-		"api/v1/gpu/../../app": {http.StatusNotFound, ""},
+		"nothing":              {http.StatusNotFound, "application/problem+json"},
+		"api/v1/gpu/../../app": {http.StatusNotFound, "application/problem+json"},
 	} {
 		got := get(t, s.url()+path)
 		assert.Equal(t, want.status, got.status, path)
-		if want.mediaType != "" {
-			assert.Equal(t, want.mediaType, got.header.Get("Content-Type"), path)
-		}
+		assert.Equal(t, want.mediaType, got.header.Get("Content-Type"), path)
 		policy := got.header.Get("Content-Security-Policy")
 		require.NotEmpty(t, policy, path)
 		if want.mediaType == "text/html; charset=utf-8" {

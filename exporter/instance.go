@@ -59,7 +59,7 @@ func (i *instance) start(ctx context.Context, host component.Host) error {
 }
 
 func (i *instance) serve(ctx context.Context, host component.Host) (*server, error) {
-	s, err := listen(ctx, i.cfg, host, i.telemetry, newHandler(i.store, i.telemetry.Logger))
+	s, err := listen(ctx, i.cfg, host, i.telemetry, newHandler(i.store, i.cfg, i.telemetry.Logger))
 	if err != nil {
 		return nil, err
 	}

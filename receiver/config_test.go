@@ -140,6 +140,12 @@ func TestScrapersTogether(t *testing.T) {
 	assert.GreaterOrEqual(t, refused, 4, "nvml with nvidia_smi, and three pairs of AMD's")
 }
 
+// A timeout that is not configured causes no second error.
+func TestIntervalWithoutUnit(t *testing.T) {
+	_, err := load(t, "collection_interval: 30")
+	require.EqualError(t, err, "collection_interval: 30ns is too short; give it a unit, such as 30s")
+}
+
 // Each error names the whole key and states the allowed values or the remedy.
 func TestWrongConfig(t *testing.T) {
 	tests := map[string]struct {
@@ -148,10 +154,11 @@ func TestWrongConfig(t *testing.T) {
 	}{
 		"unknown scraper":          {"scrapers: {cuda: {}}", []string{"scrapers::cuda", "allowed are amd_smi, amdgpu,", "nvml"}},
 		"unknown key":              {"intervall: 5s", []string{"intervall", "allowed are attribution, collection_interval,", "scrapers"}},
-		"unknown key of scraper":   {"scrapers: {nvml: {library_file: /x}}", []string{"scrapers::nvml::library_file", "allowed are keep_open, library_path, pcie_sampling"}},
+		"unknown key of scraper":   {"scrapers: {nvml: {library_file: /x}}", []string{"scrapers::nvml::library_file", "allowed are keep_open, library_path, pcie_sampling, wake_devices"}},
 		"unknown keys":             {"scrapers: {nvml: {a: 1, b: 2}}", []string{"scrapers::nvml::a:", "scrapers::nvml::b:"}},
 		"unknown key within":       {"attribution: {owners: {kind: [x]}}", []string{"attribution::owners::kind:", "kinds"}},
 		"unknown metric":           {"metrics: {hw.gpu.temp: {enabled: true}}", []string{"metrics::hw.gpu.temp:", "documentation.md"}},
+		"misspelt metric":          {"metrics: {hw.gpu.memory.utilisation: {enabled: true}}", []string{"similar are hw.gpu.memory.utilization; documentation.md"}},
 		"unknown key of metric":    {"metrics: {hw.power: {enable: true}}", []string{"metrics::hw.power::enable:", "allowed are enabled"}},
 		"unknown attribute":        {"resource_attributes: {pod: {enabled: true}}", []string{"resource_attributes::pod:"}},
 		"unknown event":            {"events: {hw.gpu.gone: {enabled: true}}", []string{"events::hw.gpu.gone:", "hw.gpu.lost"}},

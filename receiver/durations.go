@@ -38,6 +38,7 @@ func (c *timing) check() []error {
 	}{{"collection_interval", c.CollectionInterval}, {"timeout", c.Timeout}, {"initial_delay", c.InitialDelay}} {
 		switch {
 		case d.value <= 0:
+		case d.key == "timeout" && d.value == c.CollectionInterval: // a timeout that is not configured is not above the interval
 		case d.value < minDuration:
 			errs = append(errs, fmt.Errorf("%s: %s is too short; give it a unit, such as 30s", d.key, d.value))
 		case d.value < minReadTime && d.key != "initial_delay":

@@ -143,7 +143,7 @@ func (s *localScraper) scrapeMetrics(ctx context.Context) (pmetric.Metrics, erro
 	return metrics, nil
 }
 
-// timedSource notes when the reads of a source begin and end.
+// timedSource notes when the reads of a source begin and end. If its scraper is not configured, a machine without GPUs of its vendor is not a failure.
 type timedSource struct {
 	gpu.Source
 	stats    *readStats

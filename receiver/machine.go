@@ -23,7 +23,7 @@ import (
 type machine struct {
 	*shared
 	host       gpu.Host                // without labels: see currentHost
-	processes  *process.Reader         // nil if no scraper reads GPUs of this machine, and so are the others
+	processes  *process.Reader         // nil if no scraper reads GPUs of this machine; then the fields below are nil, too
 	nodeLabels *kube.NodeLabels        // nil: none are sent
 	attributor *attribution.Attributor // nil: nothing is attributed
 	kernelLog  *kernelLog              // nil: it is not followed

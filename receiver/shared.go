@@ -84,7 +84,7 @@ func (s *shared) eventsDropped(attributes ...attribute.KeyValue) func(events int
 	return count
 }
 
-// pass takes what waits in a pipeline: it is stored, or, without storage, sent at once.
+// pass stores the events that wait in a pipeline, or sends them at once if there is no storage.
 func (s *shared) pass(ctx context.Context, key string, p *pipeline.Pipeline, host *gpu.Host) error {
 	if s.keeper == nil {
 		return s.logs.send(ctx, p.Logs(host))
@@ -93,7 +93,7 @@ func (s *shared) pass(ctx context.Context, key string, p *pipeline.Pipeline, hos
 	return nil
 }
 
-// passLast takes what waits in a pipeline before it ends.
+// passLast is pass at the end of a pipeline.
 func (s *shared) passLast(ctx context.Context, key string, p *pipeline.Pipeline, host *gpu.Host) error {
 	if s.keeper == nil {
 		return s.logs.send(ctx, p.LastLogs(host))

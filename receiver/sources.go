@@ -67,9 +67,8 @@ func newSources(ctx context.Context, host component.Host, i *instance) (*sources
 // stop ends the reads and the deliveries of all receivers, sends the last events, and closes the gate.
 //
 // The Collector stops the components of a pipeline in the order in which data passes through them, and the components of two pipelines in
-// any order. Two
-// pipelines may share an exporter: the file exporter is one object for metrics and logs, and it is closed when the first of the two has stopped. So no
-// receiver may deliver after the first of them was shut down. Until then the consumers of all of them accept data, also the last events.
+// any order. Two pipelines may share an exporter: the file exporter is one object for metrics and logs, and it is closed when the first of the two has
+// stopped. So no receiver may deliver after the first of them was shut down. Until then the consumers of all of them accept data, also the last events.
 //
 // Receivers of other configurations, such as gpu/a beside gpu/b, go on: an exporter that they share gets data from receivers of other types, too.
 //

@@ -25,7 +25,7 @@ func (s *componentStatus) reportTo(host component.Host) {
 	s.hosts = append(s.hosts, host)
 	for _, reason := range s.reasons {
 		componentstatus.ReportStatus(host, componentstatus.NewRecoverableErrorEvent(reason))
-		return
+		return // one reason is enough: the status is the same
 	}
 }
 
@@ -43,7 +43,7 @@ func (s *componentStatus) update(scraper string, reason error) {
 		s.reasons[scraper] = reason
 	}
 	if (len(s.reasons) > 0) == (before > 0) {
-		return
+		return // the status has not changed
 	}
 	event := componentstatus.NewEvent(componentstatus.StatusOK)
 	if reason != nil {

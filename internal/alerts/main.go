@@ -52,10 +52,20 @@ func render() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	const (
+		docs    = "https://github.com/otelgpu/gpureceiver/blob/main/docs/"
+		cluster = "{{ with $labels.k8s_cluster_name }} in {{ . }}{{ end }}"
+	)
 	common := map[string]string{
-		"GPU":      "k8s_cluster_name, k8s_node_name, host_name, hw_id, hw_name, hw_model",
-		"Node":     "{{ or $labels.k8s_node_name $labels.host_name }}",
-		"Runbooks": "https://github.com/otelgpu/gpureceiver/blob/main/docs/operate/alerts.md",
+		"GPU":       "k8s_cluster_name, k8s_node_name, host_name, hw_id, hw_name, hw_model",
+		"Node":      "{{ or $labels.k8s_node_name $labels.host_name }}" + cluster,
+		"Machine":   "{{ with $labels.k8s_node_name }}{{ . }}" + cluster + "{{ else }}the machine of the collector {{ $labels.instance }}{{ end }}",
+		"Collector": "collector {{ or $labels.instance $labels.k8s_cluster_name }}",
+		"Owner": "{{ with $labels.k8s_pod_name }}{{ $labels.k8s_namespace_name }}/{{ . }}{{ else }}" +
+			"{{ with $labels.slurm_job_id }}Slurm job {{ . }}{{ else }}A container without a name{{ end }}{{ end }}",
+		"Device":   "{{ with $labels.k8s_container_name }}Container {{ . }}, {{ end }}{{ $labels.hw_id }}",
+		"Runbooks": docs + "operate/alerts.md",
+		"XIDs":     docs + "reference/events/xid-codes.md",
 	}
 	data := map[string]any{
 		"Alarming": map[string]string{"GPU": common["GPU"], "Codes": `hw_gpu_xid=~"` + codes(alarming) + `"`},

@@ -91,7 +91,7 @@ func (a *allocations) findHolders(ctx context.Context, h *holders, now time.Time
 		h.addProblem("allocations", unresolved.err())
 	}
 	h.initContainers = newInitContainers(pods)
-	if err := h.doubtKept(keptDevices(pods, h.node.Vendor, a.gpus)); err != nil {
+	if err := h.doubtInitContainers(keptDevices(pods, h.node.Vendor, a.gpus)); err != nil {
 		h.addProblem("allocations to init containers", err)
 	}
 }

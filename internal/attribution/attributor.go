@@ -29,7 +29,7 @@ type Attributor struct {
 	interval    time.Duration
 	syncWait    time.Duration
 	processes   bool                       // processes are attributed
-	remote      bool                       // the node is read without an agent, and the view is another's
+	remote      bool                       // the node is read without an agent; the creator of the view starts and stops it
 	connect     func() (*kube.View, error) // nil if the API may not be read
 	allocations *allocations               // nil if the kubelet is not queried
 	slurm       *slurmAllocations          // nil if Slurm's jobs are not looked for
@@ -80,7 +80,7 @@ func WithSysRoot(path string) Option { return func(o *options) { o.sys = path } 
 // WithLogger logs what is not a problem of a read: the resources whose devices do not count as GPUs.
 func WithLogger(logger *zap.Logger) Option { return func(o *options) { o.logger = logger } }
 
-// WithWait sets how long Start, and an Describe for each, wait for the API server, the kubelet and the container runtimes at most. It is for
+// WithWait sets how long Start and Describe wait for the API server, the kubelet and the container runtimes: at most this long for each. It is for
 // tests, in which a busy machine must not count as an API server that does not answer.
 func WithWait(wait time.Duration) Option { return func(o *options) { o.wait = wait } }
 
@@ -175,7 +175,7 @@ func (a *Attributor) Start(ctx context.Context) error {
 func (a *Attributor) Describe(ctx context.Context, node *gpu.Node) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(a.ctx, cancel)() // Close ends the requests of an Describe
+	defer context.AfterFunc(a.ctx, cancel)() // Close ends the requests of Describe
 	a.mu.Lock()
 	defer a.mu.Unlock()
 

@@ -22,7 +22,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/process"
 )
 
-// Config selects what devices and processes are attributed by. A part that is not given is not done.
+// Config selects how devices and processes are attributed. A missing section is off.
 type Config struct {
 	// NodeName is the name that this node has in Kubernetes.
 	NodeName string `mapstructure:"node_name"`
@@ -49,7 +49,7 @@ type PodResourcesConfig struct {
 	GPUResources []string `mapstructure:"gpu_resources"`
 }
 
-// SlurmConfig is how it is found out which of Slurm's jobs hold which GPUs.
+// SlurmConfig configures how the GPUs of Slurm's jobs are found.
 type SlurmConfig struct {
 	// MappingDir is the directory in which Slurm's prolog and epilog keep a file for each GPU that jobs hold. If it is empty, control
 	// groups of version 1 are read instead.
@@ -58,7 +58,7 @@ type SlurmConfig struct {
 	DevicesPath string `mapstructure:"devices_path"`
 }
 
-// ProcessesConfig is how a process's container is found.
+// ProcessesConfig configures how the container of a process is found.
 type ProcessesConfig struct {
 	// ProcPath is the machine's process table.
 	ProcPath string `mapstructure:"proc_path"`
@@ -69,12 +69,12 @@ type ProcessesConfig struct {
 	LogPath string `mapstructure:"log_path"`
 }
 
-// OwnersConfig is how pods are looked up in the Kubernetes API.
+// OwnersConfig configures how pods are looked up in the Kubernetes API.
 type OwnersConfig struct {
 	API kube.Config `mapstructure:",squash"`
 	// Kinds are the kinds of objects that are read to find the owners above a pod's immediate owner.
 	Kinds []string `mapstructure:"kinds"`
-	// Labels and Annotations are the keys of those that become resource attributes of the pod.
+	// Labels and Annotations are the keys of the labels and annotations that become resource attributes of the pod.
 	Labels      []string `mapstructure:"labels"`
 	Annotations []string `mapstructure:"annotations"`
 	// ReservationNamespaces are the namespaces of the pods with which KAI and Run:ai hold GPUs for others.
@@ -83,10 +83,10 @@ type OwnersConfig struct {
 	VolcanoMemoryFactor int `mapstructure:"volcano_memory_factor"`
 }
 
-// NodeLabelsConfig is how the labels of this node are looked up in the Kubernetes API.
+// NodeLabelsConfig configures how the labels of this node are looked up in the Kubernetes API.
 type NodeLabelsConfig struct {
 	API kube.Config `mapstructure:",squash"`
-	// Labels are the keys of those that become resource attributes, as k8s.node.label.<key>. A key may end with *.
+	// Labels are the keys of the labels that become resource attributes, as k8s.node.label.<key>. A key may end with *.
 	Labels []string `mapstructure:"labels"`
 }
 

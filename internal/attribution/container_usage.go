@@ -57,7 +57,7 @@ func (u *usage) addAll(o *usage) {
 	u.memory.addAll(&o.memory)
 }
 
-// deviceUsage is who holds and who uses one leaf device.
+// deviceUsage lists the containers that hold or use one leaf device.
 type deviceUsage struct {
 	device       *gpu.Device
 	sharesMemory bool // with other devices
@@ -81,7 +81,7 @@ type containerUsage struct {
 	allocated gpu.Opt[bool] // whether it holds the device
 }
 
-// deviceUsages returns who holds and who uses each leaf device of a node.
+// deviceUsages returns the containers that hold or use each leaf device of a node.
 func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcesses, nodeHolders *holders) []deviceUsage {
 	usages := make([]deviceUsage, len(node.Devices))
 	for i := range usages {
@@ -109,7 +109,7 @@ func deviceUsages(node *gpu.Node, devices *deviceid.Index, placed *placedProcess
 	var leaves []deviceUsage
 	for i := range usages {
 		if devices.IsLeaf(i) {
-			usages[i].judge(placed.users, nodeHolders.initContainers)
+			usages[i].setEvidence(placed.users, nodeHolders.initContainers)
 			leaves = append(leaves, usages[i])
 		}
 	}
@@ -149,8 +149,8 @@ func (u *deviceUsage) findInnerHolders(allKnown bool) {
 	}
 }
 
-// judge finds out what is known about each container, after all processes were added.
-func (u *deviceUsage) judge(users *users, inits initContainers) {
+// setEvidence sets what is known of the use by each container, and whether each holds the device, after all processes were added.
+func (u *deviceUsage) setEvidence(users *users, inits initContainers) {
 	for i := range u.containers {
 		c := &u.containers[i]
 		for j := range u.containers {

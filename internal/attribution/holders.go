@@ -11,7 +11,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// holders is who holds the devices of a node in one read. It sets Device.Holders and HoldersKnown.
+// holders finds the containers that hold the devices of a node in one read. It sets Device.Holders and HoldersKnown.
 type holders struct {
 	node       *gpu.Node
 	devices    *deviceid.Index
@@ -109,8 +109,9 @@ func (h *holders) doubt(allocated allocatedDevice) bool {
 	return doubted
 }
 
-// doubtKept notes the devices that may be held for init containers as well, and returns which allocations are unknown; nil if none.
-func (h *holders) doubtKept(initGPUs keptForInit) error {
+// doubtInitContainers notes the devices that may also be held for init containers. It returns an error that names the unknown allocations, nil if there
+// are none.
+func (h *holders) doubtInitContainers(initGPUs keptForInit) error {
 	if initGPUs.count == 0 {
 		return nil
 	}

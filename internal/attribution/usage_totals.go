@@ -33,8 +33,8 @@ type energyMeter struct {
 	epoch    uint64
 	known    bool             // this read has the counter
 	observed bool             // the interval is short enough for what this read shows to count for all of it
-	reset    time.Time        // the driver's counter started again in this interval and was first seen then; zero: it did not
-	interval gpu.Opt[float64] // joules used in this interval; absent in the first one, and if the driver was loaded again
+	reset    time.Time        // when the driver's counter started again in this interval; zero if it did not
+	energy   gpu.Opt[float64] // joules of this interval; absent in the first one, and if the driver was loaded again
 }
 
 // containerTotals is what is kept of one container on one device.
@@ -68,7 +68,7 @@ func (t *totals) meter(d *gpu.Device, now time.Time, longest time.Duration) *ene
 	}
 	m.lastRead = t.read
 	joules, ok := d.Energy.Get()
-	m.known, m.reset, m.interval = ok, time.Time{}, gpu.Opt[float64]{}
+	m.known, m.reset, m.energy = ok, time.Time{}, gpu.Opt[float64]{}
 	if !ok {
 		return m
 	}
@@ -76,9 +76,9 @@ func (t *totals) meter(d *gpu.Device, now time.Time, longest time.Duration) *ene
 	switch since := d.Energy.Since(); {
 	case m.readTime.IsZero(), m.epoch != d.Epoch:
 	case since.Equal(m.since) && joules >= m.joules:
-		m.interval = gpu.Some(joules - m.joules)
+		m.energy = gpu.Some(joules - m.joules)
 	case since.After(m.readTime):
-		m.interval, m.reset = gpu.Some(joules-d.Energy.Base()), since
+		m.energy, m.reset = gpu.Some(joules-d.Energy.Base()), since
 	}
 	m.joules, m.readTime, m.since, m.epoch = joules, now, d.Energy.Since(), d.Epoch
 	return m
@@ -100,7 +100,7 @@ func (t *totals) get(device string, container *gpu.Container) *containerTotals {
 // have the device's counter adds nothing: the interval goes on.
 func (c *containerTotals) addEnergy(m *energyMeter, share gpu.Opt[float64], observed bool, since cadence.Span) {
 	fraction, ok := share.Get()
-	joules, metered := m.interval.Get()
+	joules, metered := m.energy.Get()
 	switch {
 	case !ok:
 		c.energy.stop()
@@ -133,7 +133,7 @@ func (c *containerTotals) addTime(busy gpu.Opt[float64], since cadence.Span) {
 	}
 }
 
-// total counts while what it needs is known. After a gap it starts again.
+// total counts as long as its inputs are known. After a gap it starts again.
 type total struct {
 	value float64
 	since time.Time

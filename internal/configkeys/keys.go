@@ -46,7 +46,7 @@ func checkSection(path string, settings map[string]any, t reflect.Type) error {
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		field, known := allowed[key]
 		if !known {
-			errs = append(errs, fmt.Errorf("%s%s: there is no such setting; %s", path, key, allowedKeys(allowed)))
+			errs = append(errs, fmt.Errorf("%s%s: there is no such setting; %s", path, key, allowedKeys(key, allowed)))
 			continue
 		}
 		value := settings[key]
@@ -78,11 +78,20 @@ func collectKeys(t reflect.Type, keys map[string]reflect.Type) {
 	}
 }
 
-func allowedKeys(allowed map[string]reflect.Type) string {
-	if len(allowed) > maxKeys {
+// allowedKeys lists the allowed keys; if there are too many, those that begin as the wrong key does for the longest.
+func allowedKeys(wrong string, allowed map[string]reflect.Type) string {
+	keys := slices.Sorted(maps.Keys(allowed))
+	if len(keys) <= maxKeys {
+		return "allowed are " + strings.Join(keys, ", ")
+	}
+	var similar []string
+	for start := wrong; start != "" && len(similar) == 0; start = start[:len(start)-1] {
+		similar = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !strings.HasPrefix(key, start) })
+	}
+	if len(similar) == 0 || len(similar) > maxKeys {
 		return "documentation.md lists what there is"
 	}
-	return "allowed are " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ")
+	return "similar are " + strings.Join(similar, ", ") + "; documentation.md lists what there is"
 }
 
 // checkValue refuses a value of another kind than its setting, and what is wrong in the sections below it. Texts are left to the decoder, which

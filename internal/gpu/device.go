@@ -11,7 +11,7 @@ import (
 
 // Device is one GPU, or one partition of a GPU (a MIG instance, an AMD compute partition), at one instant.
 type Device struct {
-	// ID is hw.id, see docs/develop/architecture.md. All sources of a vendor report the same one. A source leaves it empty if it cannot read
+	// ID is hw.id, see docs/concepts/identity.md. All sources of a vendor report the same one. A source leaves it empty if it cannot read
 	// it; then Node.CompleteIDs builds one from the name of the machine and the device's Location.
 	ID     string
 	Name   string // hw.name: nvidia0, card1

@@ -20,7 +20,7 @@
 //	node.Presence = inventory.Count(…)
 //
 // A read that lists nothing, because the driver or the tool fails, adds inv.All() to the node and calls neither Begin nor End. If the
-// failure says nothing about the GPUs, it adds them with AddUnreadTo.
+// failure says nothing about the GPUs, it adds them with AddUnreadTo. A read that must not wake a GPU adds it with AddAsleep.
 //
 // A GPU is found again by its ID, wherever it is, and otherwise by its address. A GPU without an ID ends when one with an ID is listed
 // at its address: the placeholder made of the address was for that one. A GPU with another ID at the address is another GPU.
@@ -36,13 +36,14 @@ package inventory
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// Why Record does not take a GPU as it is listed.
+// Errors of Record.
 var (
 	// ErrSharedID means that another GPU of this read has the same ID. The ID was removed from the devices, which are then identified
 	// by their address: two GPUs never become one, whatever their firmware says.
@@ -61,7 +62,7 @@ type Known[S any] struct {
 	Seen    time.Time    // the last read that recorded or touched it
 	State   S
 
-	read  uint64 // the number of that read
+	read  uint64 // Inventory.read at that read
 	moved bool   // it has been at another address
 }
 
@@ -88,6 +89,22 @@ func (k *Known[S]) AddUnreadTo(node *gpu.Node) {
 	}
 }
 
+// AddAsleep adds to a node a GPU and its partitions that a read did not wake, with what is known of them.
+func AddAsleep(node *gpu.Node, source string, devices []gpu.Device) {
+	for _, d := range devices {
+		d.ProcessesUnread = true
+		node.Devices = append(node.Devices, d)
+	}
+	d := &devices[0]
+	title := cmp.Or(d.Name, d.Info.PCIAddress, d.ID)
+	node.Problems = append(node.Problems, gpu.Problem{
+		Device: cmp.Or(d.ID, d.Info.PCIAddress), What: "asleep", Err: fmt.Errorf("%s: %s: %w", source, title, errAsleep),
+	})
+}
+
+var errAsleep = errors.New("asleep or about to fall asleep (runtime power management) and not read, because a read would wake it; set wake_devices to " +
+	"read it anyway")
+
 // Inventory is the GPUs of a machine that a source has seen. The zero Inventory is empty.
 type Inventory[S any] struct {
 	// KeepDisplaced keeps an absent GPU when a GPU from another address is found at its address: after a reboot without a broken GPU the
@@ -95,8 +112,8 @@ type Inventory[S any] struct {
 	KeepDisplaced bool
 
 	known []*Known[S] // in the order in which they were first seen
-	read  uint64
-	now   time.Time
+	read  uint64      // number of the read, from 1
+	now   time.Time   // of the read
 }
 
 // Begin starts a read that lists GPUs.
@@ -111,20 +128,20 @@ func (v *Inventory[S]) All() []*Known[S] { return slices.Clone(v.known) }
 // Find returns the GPU with this ID, or else the GPU that was last seen at this address and does not have another ID. Either may be empty.
 // It returns nil if there is no such GPU.
 func (v *Inventory[S]) Find(id, address string) *Known[S] {
-	var found *Known[S]
+	var latest *Known[S] // at the address
 	for _, k := range v.known {
-		known := k.ID()
-		if id != "" && known == id {
+		knownID := k.ID()
+		if id != "" && knownID == id {
 			return k
 		}
-		if address == "" || k.Address() != address || id != "" && known != "" {
+		if address == "" || k.Address() != address || id != "" && knownID != "" {
 			continue
 		}
-		if found == nil || k.read > found.read { // not by Seen: a clock may be set back
-			found = k
+		if latest == nil || k.read > latest.read { // not by Seen: a clock may be set back
+			latest = k
 		}
 	}
-	return found
+	return latest
 }
 
 // Complete fills in known values that a listed GPU and its partitions lack: an answer may leave out a name or a serial number that an
@@ -154,8 +171,8 @@ func (v *Inventory[S]) Complete(devices []gpu.Device) {
 	}
 }
 
-// Record records a GPU that this read lists: the GPU itself, its partitions, or both. It returns the known GPU; nil if it has neither an ID
-// nor an address by which it could be found again, and with ErrListedTwice.
+// Record records a GPU that this read lists: the GPU itself, its partitions, or both. It returns the known GPU. It returns nil if the GPU has neither an ID
+// nor an address by which it could be found again, and nil with ErrListedTwice.
 func (v *Inventory[S]) Record(devices []gpu.Device) (*Known[S], error) {
 	id, address := idOf(devices), addressOf(devices)
 	if id == "" && address == "" {
@@ -191,7 +208,7 @@ func (v *Inventory[S]) Update(k *Known[S], devices []gpu.Device) {
 	v.Touch(k)
 }
 
-// Add makes a GPU known that this read lists, by whatever identifies it.
+// Add adds a GPU that this read lists as a new one, without looking for it among the known GPUs.
 func (v *Inventory[S]) Add(devices []gpu.Device) *Known[S] {
 	k := &Known[S]{}
 	v.known = append(v.known, k)
@@ -199,7 +216,7 @@ func (v *Inventory[S]) Add(devices []gpu.Device) *Known[S] {
 	return k
 }
 
-// Touch takes note that a known GPU is there, although it was not read.
+// Touch marks a known GPU as present in this read, although its values were not read.
 func (v *Inventory[S]) Touch(k *Known[S]) { k.Seen, k.read = v.now, v.read }
 
 // Present reports whether this read has recorded or touched a GPU.

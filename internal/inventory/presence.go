@@ -23,10 +23,10 @@ func Count(visible, absent []string, bus pci.Functions, driver string) (p [gpu.N
 			missing++
 		}
 	}
-	nowhere := 0 // known GPUs without an address
+	unplaced := 0 // known GPUs without an address
 	for _, address := range slices.Concat(visible, absent) {
 		if address == "" {
-			nowhere++
+			unplaced++
 		}
 	}
 	for _, f := range bus {
@@ -35,8 +35,8 @@ func Count(visible, absent []string, bus pci.Functions, driver string) (p [gpu.N
 		case bus.Foreign(f.Address, driver):
 			unmanaged++
 		case slices.Contains(absent, f.Address):
-		case nowhere > 0 && f.Driver == driver:
-			nowhere--
+		case unplaced > 0 && f.Driver == driver:
+			unplaced--
 		default:
 			missing++
 		}

@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
@@ -188,7 +189,7 @@ func TestNoAnswer(t *testing.T) {
 			}
 			return watched(r, 2*longestWait)
 		})}, longestWait)
-		i := &Informer{subject: "pods", now: time.Now}
+		i := &Informer{SharedIndexInformer: cache.NewSharedIndexInformer(nil, nil, 0, nil), subject: "pods", now: time.Now}
 		get := func() (string, error) {
 			request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/?watch=1", http.NoBody)
 			require.NoError(t, err)
@@ -202,7 +203,7 @@ func TestNoAnswer(t *testing.T) {
 		}
 		_, err := get()
 		require.ErrorContains(t, err, "no answer in 1m10s")
-		require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 1m10s; the last known state is used until the API server answers")
+		require.ErrorContains(t, i.Err(), "kube: watch pods: no answer in 1m10s; check the address of the API server, and the network to it; nothing is known until it answers")
 
 		silent = false
 		body, err := get()

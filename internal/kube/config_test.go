@@ -112,9 +112,10 @@ func TestKubeConfig(t *testing.T) {
 	require.ErrorContains(t, err, "auth provider (gcp)")
 	_, err = (&Config{AuthType: AuthKubeConfig, Context: "three"}).REST()
 	require.ErrorContains(t, err, "three")
-	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "nothing"))
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("KUBECONFIG", missing)
 	_, err = (&Config{AuthType: AuthKubeConfig}).REST()
-	require.ErrorContains(t, err, "nothing")
+	require.ErrorContains(t, err, "auth_type kubeConfig: no kubeconfig file at "+missing+"; set KUBECONFIG to its path")
 }
 
 func TestOutsideOfACluster(t *testing.T) {

@@ -98,6 +98,8 @@ func (i *Informer) Err() error {
 		hint = "check the credentials"
 	case errors.As(i.failure, new(*tls.CertificateVerificationError)):
 		hint = "check the certificate authority, which is read when the collector starts"
+	case !i.HasSynced():
+		hint = "check the address of the API server, and the network to it; nothing is known until it answers"
 	}
 	return &gpu.Failure{Reason: ReasonOf(i.failure), Err: fmt.Errorf("kube: watch %s: %w; %s", i.subject, i.failure, hint)}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -116,8 +117,12 @@ func (c *Config) kubeConfig() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) { // client-go's own error advises a variable that this collector does not read
+		return nil, fmt.Errorf("auth_type %s: no kubeconfig file at %s; set KUBECONFIG to its path",
+			AuthKubeConfig, strings.Join(rules.GetLoadingPrecedence(), " or "))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("auth_type %s: read %v: %w", AuthKubeConfig, rules.GetLoadingPrecedence(), err)
+		return nil, fmt.Errorf("auth_type %s: read %s: %w", AuthKubeConfig, strings.Join(rules.GetLoadingPrecedence(), " and "), err)
 	}
 	if config.AuthProvider != nil {
 		return nil, fmt.Errorf("auth_type %s: the kubeconfig names an auth provider (%s), which is not supported",

@@ -153,7 +153,9 @@ func planOf(c *cluster, name, instance string) *plan {
 }
 
 // withoutPod is the plan of a node with GPUs and without a driver pod.
-func withoutPod(name string) *plan { return &plan{unread: []unread{{name, gpu.NVIDIA, errNoPod}}} }
+func withoutPod(name string) *plan {
+	return &plan{unread: []unreadVendor{{name, gpu.NVIDIA, errNoPod}}}
+}
 
 func running(c *cluster) map[string]*node {
 	c.mu.Lock()

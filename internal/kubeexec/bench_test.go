@@ -48,7 +48,7 @@ func BenchmarkNodeRead(b *testing.B) {
 // BenchmarkPlan measures planning after a change in a cluster of 1,000 nodes.
 func BenchmarkPlan(b *testing.B) {
 	config := DefaultConfig()
-	s := &state{targets: config.targets(), complete: true, pods: make([][]*driverPod, 2), nodes: map[string]*knownNode{}}
+	s := &clusterSnapshot{targets: config.targets(), complete: true, pods: make([][]*driverPod, 2), nodes: map[string]*knownNode{}}
 	for i := range 1000 {
 		pod, node := exectest.Driver(fmt.Sprintf("node-%d", i))
 		object, err := storeDriverPod(pod)

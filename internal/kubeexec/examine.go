@@ -63,7 +63,7 @@ func Examine(ctx context.Context, config *Config, index int, options Options, mo
 		running.Go(func() { informer.RunWithContext(watching) })
 	}
 	c.awaitLists(ctx)
-	s, ready := c.known()
+	s, ready := c.snapshot()
 	found := &Examined{Problems: c.currentProblems(s, ready)}
 	for i := range c.targets {
 		found.Targets = append(found.Targets, TargetFound{TargetConfig: c.targets[i], Listed: c.pods[i].HasSynced(), Pods: len(s.pods[i])})

@@ -23,11 +23,11 @@ type job struct {
 
 func (j *job) vendor() gpu.Vendor { return tools[j.target.Tool].vendor }
 
-// plan is what is to be read of one node.
+// plan says which containers are read on one node, and the GPUs of which vendors cannot be read.
 type plan struct {
 	labels map[string]string
-	jobs   []job    // one for each vendor that can be read
-	unread []unread // the vendors that cannot
+	jobs   []job          // one for each vendor whose GPUs can be read
+	unread []unreadVendor // the other vendors
 }
 
 // same reports whether two plans read the same containers.
@@ -35,25 +35,25 @@ func (p *plan) same(other *plan) bool {
 	return slices.Equal(p.jobs, other.jobs) && maps.Equal(p.labels, other.labels)
 }
 
-// unread is a node that has GPUs of a vendor, as its capacity or a driver pod shows, and that cannot be read.
-type unread struct {
+// unreadVendor is a vendor whose GPUs on a node cannot be read. The node has such GPUs, as its capacity or a driver pod shows.
+type unreadVendor struct {
 	node   string
 	vendor gpu.Vendor
 	reason error
 }
 
-// failure is why the vendor's GPUs are not read.
-func (u *unread) failure(cluster string) error {
+// failure returns why the vendor's GPUs are not read.
+func (u *unreadVendor) failure(cluster string) error {
 	return &gpu.Failure{
 		Reason: gpu.FailureContainerMissing, Err: fmt.Errorf("kubernetes_exec: cluster %s: node %s: %s: %w", cluster, u.node, u.vendor, u.reason),
 	}
 }
 
-// state has a cluster's nodes and driver pods.
-type state struct {
+// clusterSnapshot is the nodes and driver pods of a cluster that the API server has listed. Plans are made from it.
+type clusterSnapshot struct {
 	targets  []TargetConfig
-	pods     [][]*driverPod        // of each target
-	nodes    map[string]*knownNode // those that the node selector selects
+	pods     [][]*driverPod        // by the index of the target
+	nodes    map[string]*knownNode // by name, if the node selector selects them
 	complete bool                  // all nodes and pods were listed
 	selected bool                  // a node selector is configured: other nodes are not read
 	toolless map[instance]bool     // the containers in which the tool was not found
@@ -77,7 +77,7 @@ type candidate struct {
 }
 
 // plan chooses the containers to read on each node.
-func (s *state) plan() map[string]*plan {
+func (s *clusterSnapshot) plan() map[string]*plan {
 	type unit struct {
 		node   string
 		vendor gpu.Vendor
@@ -113,7 +113,7 @@ func (s *state) plan() map[string]*plan {
 	for u, c := range best {
 		p := nodePlan(u.node)
 		if c.err != nil {
-			p.unread = append(p.unread, unread{u.node, u.vendor, c.err})
+			p.unread = append(p.unread, unreadVendor{u.node, u.vendor, c.err})
 			continue
 		}
 		p.jobs = append(p.jobs, job{target: c.target, container: exec.Container{
@@ -124,13 +124,13 @@ func (s *state) plan() map[string]*plan {
 		for _, vendor := range s.vendors() {
 			if _, found := best[unit{name, vendor}]; !found && s.complete && node.vendors[vendor] {
 				p := nodePlan(name)
-				p.unread = append(p.unread, unread{name, vendor, errNoPod})
+				p.unread = append(p.unread, unreadVendor{name, vendor, errNoPod})
 			}
 		}
 	}
 	for _, p := range plans {
 		slices.SortFunc(p.jobs, func(a, b job) int { return cmp.Compare(a.vendor(), b.vendor()) })
-		slices.SortFunc(p.unread, func(a, b unread) int { return cmp.Compare(a.vendor, b.vendor) })
+		slices.SortFunc(p.unread, func(a, b unreadVendor) int { return cmp.Compare(a.vendor, b.vendor) })
 	}
 	return plans
 }
@@ -149,7 +149,7 @@ func (c *candidate) before(other *candidate) bool {
 }
 
 // vendors are the vendors whose GPUs the targets read.
-func (s *state) vendors() []gpu.Vendor {
+func (s *clusterSnapshot) vendors() []gpu.Vendor {
 	var all []gpu.Vendor
 	for i := range s.targets {
 		if v := tools[s.targets[i].Tool].vendor; !slices.Contains(all, v) {
@@ -159,9 +159,9 @@ func (s *state) vendors() []gpu.Vendor {
 	return all
 }
 
-// empty returns an error for each namespace and tool for which no target has a pod. The targets' selectors are alternatives, so
-// one of them usually selects nothing.
-func (s *state) empty() []error {
+// emptyTargets returns an error for each namespace and tool if none of their targets selects a pod. The selectors of the targets are alternatives, so
+// usually some of them select nothing.
+func (s *clusterSnapshot) emptyTargets() []error {
 	type group struct{ namespace, tool string }
 	var order []group
 	selectors := make(map[group][]string)

@@ -85,7 +85,7 @@ func TestPlan(t *testing.T) {
 		p.Name = "z-young"
 		p.CreationTimestamp = metav1.NewTime(p.CreationTimestamp.Add(time.Hour))
 	}
-	s := &state{
+	s := &clusterSnapshot{
 		targets: targets, complete: true,
 		pods: [][]*driverPod{
 			{pod("n1", nil), pod("n2", pending), pod("n3", pending), pod("n3", nil), pod("n4", nil), pod("n4", young), pod("", nil)},
@@ -155,7 +155,7 @@ func TestPlanWithoutTool(t *testing.T) {
 		toolless []string
 		want     string
 	}{{nil, "younger"}, {[]string{"younger"}, "driver-n1"}, {[]string{"n1"}, "younger"}, {[]string{"n1", "younger"}, "younger"}} {
-		s := &state{
+		s := &clusterSnapshot{
 			targets: config.targets(), complete: true, pods: [][]*driverPod{{stored(t, older), stored(t, younger)}, nil}, toolless: map[instance]bool{},
 		}
 		for _, id := range tt.toolless {
@@ -169,14 +169,14 @@ func TestPlanWithoutTool(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	config := DefaultConfig()
-	s := &state{targets: config.targets(), pods: make([][]*driverPod, 2)}
-	errs := s.empty()
+	s := &clusterSnapshot{targets: config.targets(), pods: make([][]*driverPod, 2)}
+	errs := s.emptyTargets()
 	require.Len(t, errs, 1)
 	assert.Equal(t, "no pod with app=nvidia-driver-daemonset or app.kubernetes.io/component=nvidia-driver in namespace gpu-operator, "+
 		"or no such namespace: no node is read by nvidia_smi; install the GPU operator, or name the pods that contain the tool under targets",
 		errs[0].Error())
 	s.pods[1] = []*driverPod{{}}
-	assert.Empty(t, s.empty())
+	assert.Empty(t, s.emptyTargets())
 }
 
 func TestStoreNode(t *testing.T) {

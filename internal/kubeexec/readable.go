@@ -9,7 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// clusterState is whether a cluster can be read.
+// clusterState says whether a cluster can be read.
 type clusterState struct {
 	known   bool         // the other fields mean nothing before
 	failure *gpu.Failure // nil: it can

@@ -13,7 +13,7 @@ import (
 
 // reconcile starts and ends reads so that they match the nodes and pods of the cluster.
 func (c *cluster) reconcile(ctx context.Context) {
-	s, ready := c.known()
+	s, ready := c.snapshot()
 	if ready {
 		c.follow(ctx, c.ours(s.plan()))
 	}
@@ -61,10 +61,10 @@ func (c *cluster) ended(ctx context.Context, n *node) {
 	c.changed()
 }
 
-// known reads the informers. It is not ready before a first list: until then it is unknown which nodes to read. Nodes have to be
+// snapshot returns what the informers have listed. It is not ready before a first list: until then it is unknown which nodes to read. Nodes have to be
 // listed only if a node selector is configured.
-func (c *cluster) known() (*state, bool) {
-	s := &state{targets: c.targets, selected: c.selected, complete: c.nodes.HasSynced(), nodes: make(map[string]*knownNode)}
+func (c *cluster) snapshot() (*clusterSnapshot, bool) {
+	s := &clusterSnapshot{targets: c.targets, selected: c.selected, complete: c.nodes.HasSynced(), nodes: make(map[string]*knownNode)}
 	ready := c.nodes.HasSynced() || !s.selected
 	listed := false
 	for _, informer := range c.pods {
@@ -110,7 +110,7 @@ func (c *cluster) keepToolless(pods [][]*driverPod) map[instance]bool {
 }
 
 // currentProblems returns what cannot be read in the cluster, except nodes, which Sink gets.
-func (c *cluster) currentProblems(s *state, ready bool) []gpu.Problem {
+func (c *cluster) currentProblems(s *clusterSnapshot, ready bool) []gpu.Problem {
 	var problems []gpu.Problem
 	failed := false
 	for i, informer := range c.pods {
@@ -137,7 +137,7 @@ func (c *cluster) currentProblems(s *state, ready bool) []gpu.Problem {
 		return problems
 	}
 	if !failed {
-		for _, err := range s.empty() {
+		for _, err := range s.emptyTargets() {
 			problems = append(problems, gpu.Problem{Kind: gpu.ProblemKubernetes, What: "driver pods", Err: c.wrap(err)})
 		}
 	}

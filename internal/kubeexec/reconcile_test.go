@@ -76,7 +76,7 @@ func TestElectionTold(t *testing.T) {
 		require.NoError(t, err)
 		r.leases.Set(shardtest.Trouble{Fail: apierrors.NewForbidden(shardtest.Leases, "", nil)})
 		time.Sleep(2 * shard.RetryPeriod)
-		problems := r.currentProblems(&state{}, false)
+		problems := r.currentProblems(&clusterSnapshot{}, false)
 		require.Len(t, problems, 1)
 		assert.Equal(t, "leader election", problems[0].What)
 		require.ErrorContains(t, problems[0].Err, "kubernetes_exec: cluster c: ")

@@ -25,6 +25,8 @@ type Config struct {
 	Path string `mapstructure:"path"`
 	// Query is full or fast.
 	Query string `mapstructure:"query"`
+	// WakeDevices runs the tool although the kernel has put all GPUs to sleep (runtime power management), which wakes them.
+	WakeDevices bool `mapstructure:"wake_devices"`
 }
 
 // DefaultConfig returns the defaults: the tool in its usual place, and the full query.

@@ -19,6 +19,7 @@ import (
 type Reader struct {
 	queries queries
 	known   knownGPUs
+	sleep   *sleepWatch // nil: the GPUs may be woken, or are another machine's
 	now     func() time.Time
 
 	lasting *failure // a failure that does not pass quickly; nil if there is no such failure
@@ -52,6 +53,9 @@ func NewLocal(cfg Config, want gpu.Group, options ...Option) (*Reader, error) {
 	}
 	r := New(cfg, runner, want, options...)
 	r.queries.advice = adviceFor(runtime.GOOS)
+	if runtime.GOOS == "linux" && !cfg.WakeDevices {
+		r.sleep = newSleepWatch("/sys")
+	}
 	return r, nil
 }
 
@@ -61,6 +65,9 @@ var _ gpu.Source = (*Reader)(nil)
 // and if no GPU is known and the tool printed something that is not its output. Any other failure is in the node, with the known GPUs.
 func (r *Reader) Read(ctx context.Context) (*gpu.Node, error) {
 	now := r.now()
+	if functions := r.sleep.asleep(ctx); functions != nil {
+		return asleepNode(now, functions, &r.known), nil
+	}
 	if r.lasting != nil && !r.retry.Due(now) {
 		return failedNode(now, r.lasting, &r.known), nil
 	}

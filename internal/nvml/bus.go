@@ -6,6 +6,7 @@ package nvml
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type bus struct {
 	task *workers.Task
 	// patience is how long a scan is waited for.
 	patience  time.Duration
+	wake      bool                          // GPUs are read although that wakes them
 	last      atomic.Pointer[pci.Functions] // nil: the bus could not be listed
 	addresses map[string]struct{}           // of all GPUs that a scan has listed
 
@@ -60,6 +62,10 @@ func (b *bus) scan(ctx context.Context, again bool) {
 		b.last.Store(nil)
 	default:
 		functions := append(pci.Functions{}, b.scanned...)
+		for i := range functions {
+			functions[i].MaySleep = functions[i].MaySleep && !b.wake
+			functions[i].Asleep = functions[i].Asleep && !b.wake
+		}
 		b.last.Store(&functions)
 		for _, f := range functions {
 			b.addresses[f.Address] = struct{}{}
@@ -93,6 +99,43 @@ func (b *bus) lacks(address string) bool {
 	_, found := all.Find(address)
 	_, known := b.addresses[address]
 	return listed && known && !found
+}
+
+// allAsleep reports whether every GPU of NVIDIA's driver is asleep.
+func (b *bus) allAsleep() bool {
+	all, _ := b.functions()
+	return all.AllAsleep(kernelDriver)
+}
+
+// maySleep reports whether the kernel may suspend a GPU.
+func (b *bus) maySleep(address string) bool {
+	all, _ := b.functions()
+	f, _ := all.Find(address)
+	return f.MaySleep
+}
+
+// allMaySleep reports whether the kernel may suspend every GPU of NVIDIA's driver.
+func (b *bus) allMaySleep() bool {
+	all, _ := b.functions()
+	return all.All(kernelDriver, func(f pci.Function) bool { return f.MaySleep })
+}
+
+// asleep reports whether a GPU is asleep.
+func (b *bus) asleep(address string) bool {
+	all, _ := b.functions()
+	f, _ := all.Find(address)
+	return f.Asleep && f.Driver == kernelDriver
+}
+
+// address returns the address of the GPU with an index in NVML, which numbers the GPUs of its driver in the order of their addresses; empty if the
+// driver has not as many GPUs as NVML.
+func (b *bus) address(index, gpus int) string {
+	all, _ := b.functions()
+	bound := slices.DeleteFunc(slices.Clone(all), func(f pci.Function) bool { return f.Driver != kernelDriver })
+	if len(bound) != gpus {
+		return ""
+	}
+	return bound[index].Address
 }
 
 // numaNode returns the NUMA node of a GPU. It may be called while the bus is scanned.

@@ -19,6 +19,10 @@ type Config struct {
 	// nevertheless does not hold a device between reads while it needs a reset.
 	KeepOpen bool `mapstructure:"keep_open"`
 
+	// WakeDevices reads GPUs that the kernel has put to sleep (runtime power management), which wakes them, and leaves NVML open although that
+	// keeps them awake.
+	WakeDevices bool `mapstructure:"wake_devices"`
+
 	// PCIeSampling adds PCIe traffic up if the driver's byte counters are missing or have 32 bits. On Hopper and later GPM has the mean
 	// since the last read. On other GPUs the driver measures for 20 ms, twice for each GPU and read, and the counters are an estimate: the
 	// measured rate times the time since the last read.

@@ -13,6 +13,7 @@
 //   - known_gpus.go has the GPUs that were seen. They outlive sessions, and are found again by UUID.
 //   - node.go builds the gpu.Node: from the GPUs that were read, known GPUs that were not (known_in_node.go), and unlisted GPUs
 //     (unlisted_gpus.go), which only the PCI bus and the kernel's driver show.
+//   - sleep.go closes NVML while all GPUs are idle and could sleep, and leaves GPUs alone that sleep.
 //   - sample_timer.go decides when to fetch samples between reads, and events.go reads XIDs.
 //
 // The package needs cgo and Linux. Built without them, its source reports so in the node, and counts what the PCI bus shows.

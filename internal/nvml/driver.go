@@ -139,6 +139,13 @@ func (d *driver) close(ctx context.Context) bool {
 	return true
 }
 
+// keepClosed is called instead of open by a read that uses no GPU.
+func (d *driver) keepClosed(ctx context.Context) {
+	d.settle()
+	d.late = false
+	d.close(ctx)
+}
+
 // setGone notes that the driver is gone.
 func (d *driver) setGone(code library.Code) {
 	d.failure = failureOf(code, fmt.Errorf("nvml: driver gone: %w", code))

@@ -63,9 +63,9 @@ func TestDriverTime(t *testing.T) {
 		max      time.Duration
 	}{
 		"every 30 s":         {30, aProcess, 18 * time.Millisecond},
-		"every 30 s, idle":   {30, idleCosts, 23 * time.Millisecond},
+		"every 30 s, idle":   {30, idleCosts, 16 * time.Millisecond},
 		"every second":       {1, aProcess, 9 * time.Millisecond},
-		"every second, idle": {1, idleCosts, 13 * time.Millisecond},
+		"every second, idle": {1, idleCosts, 10 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, counters := startH200(t, time.Duration(tt.interval*float64(time.Second)), tt.more)
@@ -115,9 +115,9 @@ func TestMediaEngineBetweenReads(t *testing.T) {
 		b.readAt(30)
 		counters.Reset()
 		b.readAt(60)
-		assert.Equal(t, uint64(3*2), rings(counters), "of the GPU and its memory, at 40, 50 and 60 s")
+		assert.Equal(t, uint64(3), rings(counters), "of the GPU, at 40, 50 and 60 s")
 		d := gpuAt(t, b.readAt(90), 0)
-		assert.Equal(t, uint64(3*2+4+2), rings(counters), "also of the encoder at 70, 80 and 90 s, and of the optical flow at 90 s; the first time with its size")
+		assert.Equal(t, uint64(3+4+2), rings(counters), "also of the encoder at 70, 80 and 90 s, and of the optical flow at 90 s; the first time with its size")
 		approx(t, 7.0/30, d.Utilization[gpu.TaskEncoder], "7 s of 30 s")
 		approx(t, 0.5*2.2/30, d.Utilization[gpu.TaskOpticalFlow], "the samples from 88 s to 90 s, of 30 s")
 		approx0(t, d.Utilization[gpu.TaskDecoder])
@@ -145,12 +145,51 @@ func TestMediaEngineBetweenReads(t *testing.T) {
 			})
 		}
 	})
+	t.Run("the driver failed", func(t *testing.T) {
+		b, _ := startH200(t, interval*time.Second, "")
+		b.readAt(0)
+		b.at(interval, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nreturn = UNKNOWN\n")
+		problem(t, b.read(), "decoder samples")
+		b.at(2*interval, "")
+		b.read()
+		assert.Empty(t, b.readAt(3*interval).Problems)
+	})
 	t.Run("a session", func(t *testing.T) {
 		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nutil.encoder = steps(0:0, 12:100, 15:0)\nencoder.sessions = steps(0:0, 12:1)", WithInterval(10*time.Second))
 		b.readAt(10)
 		got, _ := gpuAt(t, b.readAt(20), 0).Utilization[gpu.TaskEncoder].Get()
 		assert.InDelta(t, 0.3, got, 0.01)
 	})
+}
+
+// The samples of the memory controller are fetched only if the GPU or the memory controller works, or has worked since the last fetch. The means
+// are those of all samples.
+func TestMemoryControllerBetweenReads(t *testing.T) {
+	b, counters := startH200(t, 10*time.Second, `
+[gpu 0]
+util.gpu = steps(0:0, 22:100, 24:0)
+util.memory = steps(0:0, 22:50, 24:0, 48:20, 52:0)
+`)
+	b.readAt(0)
+	b.readAt(10)
+	for seconds, want := range []struct {
+		mean  float64
+		rings uint64
+		why   string
+	}{
+		{0, 1, "idle"},
+		{0.1, 3, "the GPU worked; the first time with the size"},
+		{0, 2, "the memory controller worked at the last fetch"},
+		{0.04, 2, "something else than the GPU uses the memory"},
+		{0.04, 2, "and did at the last fetch"},
+		{0, 2, "the same"},
+		{0, 1, "idle"},
+	} {
+		counters.Reset()
+		d := gpuAt(t, b.readAt(float64(10*seconds+20)), 0)
+		assert.InDelta(t, want.mean, value2(t, d.MemoryController), 0.005, "%d: %s", seconds, want.why)
+		assert.Equal(t, want.rings, counters.Calls("nvmlDeviceGetSamples"), "%d: %s", seconds, want.why)
+	}
 }
 
 // The recorded load has the same mean utilization however seldom it is read, which is the one that an independent reader found.

@@ -38,6 +38,7 @@ type nodeMaker struct {
 	files    *driverFiles
 	procRoot string
 	reopen   *backoff.Backoff // of sessions, because NVML does not show GPUs that the driver has
+	asleep   bool             // no GPU was read, because all are asleep or about to fall asleep
 
 	addresses []string // of the known GPUs in the node
 	visible   []bool   // which of them were read, or are listed by NVML and must be reset
@@ -59,6 +60,12 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 		m.addResult(g, o)
 		return needsRelease(o.result)
 	}
+	if m.letSleep(k.Address()) {
+		m.visible[len(m.visible)-1] = true
+		g.CountersRestarted() // without power
+		inventory.AddAsleep(m.node, "nvml", k.Devices)
+		return false
+	}
 	start := len(m.node.Devices)
 	if m.isSilent(o) && !m.bus.lacks(k.Address()) {
 		if o == nil && m.driver.failure.code.Answer() == library.DriverGone {
@@ -78,6 +85,11 @@ func (m *nodeMaker) addKnown(k *knownDevices) (closeDriver bool) {
 	// A GPU that is not on the bus cannot be reset: for its sake, the other GPUs need not go without what only an open driver reports.
 	shown := o != nil && o.gpu != nil
 	return needsReset(d) && !m.bus.lacks(k.Address()) || !shown && m.dueToReopen(fault)
+}
+
+// letSleep reports whether a GPU was not read because it is asleep or about to fall asleep.
+func (m *nodeMaker) letSleep(address string) bool {
+	return m.bus.asleep(address) || m.asleep && !m.bus.lacks(address)
 }
 
 // needsRelease reports whether the driver has to be closed for a GPU that was read: it needs a reset, or it was to be drained before its reset and

@@ -161,6 +161,18 @@ func readInformation(procRoot, address string) (information, bool) {
 	return info, true
 }
 
+// canSuspend reports whether the kernel's driver lets a GPU be suspended while it is not used, which it does for few models (Runtime D3). If the
+// driver does not say, it may.
+func canSuspend(procRoot, address string) bool {
+	text, _ := readFile(filepath.Join(procRoot, "driver/nvidia/gpus", address, "power"), maxInformation)
+	for line := range strings.Lines(text) {
+		if status, ok := strings.CutPrefix(line, "Runtime D3 status:"); ok {
+			return strings.HasPrefix(strings.TrimSpace(status), "Enabled")
+		}
+	}
+	return true
+}
+
 // readFile reads a file up to a bound.
 func readFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path) //nolint:gosec // below the root of procfs

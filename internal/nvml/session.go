@@ -97,10 +97,10 @@ func (s *session) sampleRing() (shortest time.Duration) {
 	return shortest
 }
 
-// jobs returns the jobs of a read, or of the fetching of samples between reads: one for each handle, and one for the session.
-func (s *session) jobs(now time.Time, work func(*handle, time.Time)) []workers.Job {
+// jobs returns the jobs of a read, or of the fetching of samples between reads: one for each of these handles, and one for the session.
+func (s *session) jobs(now time.Time, handles []*handle, work func(*handle, time.Time)) []workers.Job {
 	jobs := []workers.Job{{Task: s.task, Func: func() { s.look(now) }}}
-	for _, h := range s.handles {
+	for _, h := range handles {
 		jobs = append(jobs, workers.Job{Task: h.task, Func: func() { work(h, now) }})
 	}
 	return jobs

@@ -50,14 +50,16 @@ type source struct {
 	budget   time.Duration // of the last read
 	timer    sampleTimer
 	watch    eventWatch
+	sleep    sleep
 }
 
 // New returns a source that reads what the groups need. It touches nothing until it is read.
 func New(cfg *Config, want gpu.Group, opts ...Option) gpu.Source {
 	s := &source{cfg: *cfg, want: want, opts: newOptions(opts)}
 	s.files, s.bus = newDriverFiles(s.opts.patience), newBus(s.opts.sysRoot, s.opts.patience)
+	s.bus.wake = cfg.WakeDevices
 	s.gpus.cfg = device.Config{
-		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode,
+		Want: want, Interval: s.opts.interval, PCIeSampling: cfg.PCIeSampling, Now: s.opts.now, NUMANode: s.bus.numaNode, MaySleep: s.maySleep,
 	}
 	if want.Has(gpu.GroupPeers) && cfg.KeepOpen { // the handles of a session are of no use in the next
 		s.gpus.cfg.Peers = &device.Peers{}
@@ -103,8 +105,12 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	now := s.opts.now()
 	s.bus.scan(ctx, s.driver.session == nil)
 
+	asleep := s.letSleep(now)
+	if asleep {
+		s.driver.keepClosed(ctx)
+	}
 	for range 2 {
-		if !s.driver.open(ctx, now) {
+		if asleep || !s.driver.open(ctx, now) {
 			break
 		}
 		s.readGPUs(ctx, now)
@@ -125,11 +131,15 @@ func (s *source) Read(ctx context.Context) (*gpu.Node, error) {
 	node := &gpu.Node{Vendor: gpu.NVIDIA, Time: now}
 	m := nodeMaker{
 		ctx: caller, node: node, outcomes: s.outcomes, driver: s.driver, gpus: &s.gpus, xids: &s.xids, bus: s.bus, files: s.files,
-		procRoot: s.opts.procRoot, reopen: &s.reopen,
+		procRoot: s.opts.procRoot, reopen: &s.reopen, asleep: asleep,
 	}
+	idle := s.mayFallAsleep(now)
 	switch closeDriver := m.make(now); {
-	case !s.cfg.KeepOpen:
-		s.driver.close(ctx)
+	case idle, !s.cfg.KeepOpen:
+		if s.driver.close(ctx) && idle {
+			s.sleep.closed = now
+			s.gpus.restarted() // the driver gives up what it knows of a GPU that nothing uses
+		}
 	case closeDriver:
 		node.Problems = append(node.Problems, s.release(ctx, now)...)
 	}
@@ -147,12 +157,12 @@ func budget(ctx context.Context) time.Duration {
 	return remaining - min(remaining/10, maxMargin)
 }
 
-// readGPUs reads every GPU on which no call of an earlier read is outstanding.
+// readGPUs reads every GPU that is awake and on which no call of an earlier read is outstanding.
 func (s *source) readGPUs(ctx context.Context, now time.Time) {
-	session := s.driver.session
-	s.pool.Run(ctx, session.jobs(now, (*handle).read)...)
+	handles := s.awake()
+	s.pool.Run(ctx, s.driver.session.jobs(now, handles, (*handle).read)...)
 	s.outcomes = nil
-	for _, h := range session.handles {
+	for _, h := range handles {
 		s.outcomes = append(s.outcomes, h.outcome())
 	}
 }
@@ -221,7 +231,7 @@ func (s *source) fetchSamples() {
 	// A read that comes meanwhile waits, and needs most of its time for itself.
 	ctx, cancel := context.WithTimeout(s.closing, min(cmp.Or(s.opts.patience, maxFetchBudget), s.budget/4))
 	defer cancel()
-	s.pool.Run(ctx, s.driver.session.jobs(s.opts.now(), (*handle).fetchSamples)...)
+	s.pool.Run(ctx, s.driver.session.jobs(s.opts.now(), s.awake(), (*handle).fetchSamples)...)
 	s.startTimers()
 }
 

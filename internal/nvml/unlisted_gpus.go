@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelgpu/gpureceiver/internal/backoff"
 	"github.com/otelgpu/gpureceiver/internal/gpu"
+	"github.com/otelgpu/gpureceiver/internal/inventory"
 	"github.com/otelgpu/gpureceiver/internal/nvml/library"
 )
 
@@ -25,10 +26,10 @@ type unlistedGPU struct {
 func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 	failing := m.withoutGPU()
 	mismatch := m.driver.session == nil && m.driver.failure.code == library.VersionMismatch
-	if m.driver.session == nil && !mismatch && len(failing) == 0 {
+	if m.driver.session == nil && !mismatch && len(failing) == 0 && !m.asleep {
 		return false // nothing is known to be wrong with any of them
 	}
-	unlisted := m.unlisted()
+	unlisted := m.addSleeping(m.unlisted())
 	if len(unlisted) == 0 && !m.unshown {
 		*m.reopen = backoff.Backoff{}
 	}
@@ -79,6 +80,19 @@ func (m *nodeMaker) addUnlisted() (closeDriver bool) {
 			m.unplaced, failing[0].handle.index, reason)})
 	}
 	return closeDriver
+}
+
+// addSleeping adds the GPUs that are asleep and were never read, as the kernel's driver describes them. It returns the others.
+func (m *nodeMaker) addSleeping(unlisted []unlistedGPU) (others []unlistedGPU) {
+	for _, g := range unlisted {
+		if g.excluded || !g.described || !m.letSleep(g.address) {
+			others = append(others, g)
+			continue
+		}
+		inventory.AddAsleep(m.node, "nvml", []gpu.Device{g.identity().Device()})
+		m.addresses, m.visible = append(m.addresses, g.address), append(m.visible, true)
+	}
+	return others
 }
 
 // withoutGPU returns the outcomes of handles that found no GPU, except those that are taken for a known GPU's.

@@ -229,18 +229,3 @@ func TestProcessSamples(t *testing.T) {
 	n = b.read()
 	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 }
-
-// The instantaneous value is not queried if there are samples.
-func TestNoInstantaneousValueWithSamples(t *testing.T) {
-	counters, err := nvmlsim.OpenCounters(simulator(t).Full)
-	require.NoError(t, err)
-	b := start(t, "gpus = 1\ntime = manual")
-	for i := range 4 {
-		b.at(float64(10*(i+1)), "")
-		b.read()
-	}
-	b.at(50, "")
-	counters.Reset()
-	b.read()
-	assert.Zero(t, counters.Calls("nvmlDeviceGetUtilizationRates"))
-}

@@ -36,6 +36,11 @@ type Function struct {
 	Address  string         // domain:bus:device.function as the kernel writes it: 0000:03:00.0
 	Driver   string         // the kernel driver that it is bound to; empty if unbound
 	NUMANode gpu.Opt[int64] // of the nearest CPUs; absent if the kernel does not know it
+
+	// MaySleep: runtime power management may suspend the GPU while it is not used.
+	MaySleep bool
+	// Asleep: runtime power management has suspended the GPU, or is about to suspend or resume it. Using it would wake it.
+	Asleep bool
 }
 
 // PassedThrough reports whether the GPU is bound to a driver that reserves it for a virtual machine; see Properties.PassedThrough.
@@ -64,6 +69,17 @@ func (all Functions) OtherDriver(driver string) bool {
 	return slices.ContainsFunc(all, func(f Function) bool { return f.Driver != "" && f.Driver != driver && !f.PassedThrough() })
 }
 
+// All reports whether something is true of all GPUs that are bound to a driver, of which there must be one.
+func (all Functions) All(driver string, is func(Function) bool) bool {
+	bound := slices.DeleteFunc(slices.Clone(all), func(f Function) bool { return f.Driver != driver })
+	return len(bound) > 0 && !slices.ContainsFunc(bound, func(f Function) bool { return !is(f) })
+}
+
+// AllAsleep reports whether all GPUs that are bound to a driver are asleep.
+func (all Functions) AllAsleep(driver string) bool {
+	return all.All(driver, func(f Function) bool { return f.Asleep })
+}
+
 // Locate adds to the reason why a vendor's GPUs cannot be read the first GPU that this machine has for itself. It returns the reason alone
 // if there is no such GPU.
 func (all Functions) Locate(vendor gpu.Vendor, err error) error {
@@ -86,7 +102,7 @@ type Bus struct {
 	isGPU  func(class uint32) bool
 
 	names     []string  // in the directory when the functions were found; nil: they are to be found again
-	functions Functions // without drivers
+	functions Functions // without drivers and power states
 }
 
 // NewBus returns a bus below sys, which is /sys or its mount point. A function of the vendor is a GPU if isGPU says so of its class code:
@@ -95,8 +111,8 @@ func NewBus(sys string, vendor uint32, isGPU func(class uint32) bool) *Bus {
 	return &Bus{sys: sys, vendor: vendor, isGPU: isGPU}
 }
 
-// Scan returns the GPUs. It omits virtual functions: they are for virtual machines that share a GPU. Drivers are read each time; vendors,
-// classes and NUMA nodes only if the names of the bus have changed or again is set.
+// Scan returns the GPUs. It omits virtual functions: they are for virtual machines that share a GPU. Drivers and power states are read each
+// time; vendors, classes and NUMA nodes only if the names of the bus have changed or again is set. No read of these files wakes a GPU.
 //
 // An error means that the bus could not be listed, that this process may not read a function, or that it may open no more files (EMFILE,
 // ENFILE), and so nothing is known of the GPUs. Without an error the result is not nil. The caller owns it.
@@ -114,6 +130,11 @@ func (b *Bus) Scan(again bool) (Functions, error) {
 	for i := range functions {
 		f := &functions[i]
 		f.Driver = linkName(b.path(f.Address, "driver"))
+		f.MaySleep = b.word(f.Address, "power/control") == "auto"
+		if f.MaySleep {
+			status := b.word(f.Address, "power/runtime_status")
+			f.Asleep = status == "suspended" || status == "suspending" || status == "resuming"
+		}
 	}
 	return functions, nil
 }
@@ -172,6 +193,12 @@ func (b *Bus) function(name string) (Function, bool, error) {
 		f.NUMANode = gpu.Some(node)
 	}
 	return f, true, nil
+}
+
+// word returns what a file holds; empty if it cannot be read.
+func (b *Bus) word(name, file string) string {
+	text, _ := readFile(b.path(name, file), maxFile)
+	return strings.TrimSpace(string(text))
 }
 
 func (b *Bus) path(name, file string) string {

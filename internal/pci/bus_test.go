@@ -19,7 +19,7 @@ import (
 func put(t *testing.T, sys, address string, files map[string]string) {
 	t.Helper()
 	dir := filepath.Join(sys, "bus/pci/devices", address)
-	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "power"), 0o700))
 	for name, text := range files {
 		if target, ok := strings.CutPrefix(text, "->"); ok {
 			_ = os.Remove(filepath.Join(dir, name))
@@ -67,6 +67,14 @@ func TestScan(t *testing.T) {
 		{Address: "0000:1c:00.0", Driver: "vfio-pci"},
 		{Address: "0000:9b:00.0", Driver: "nvidia", NUMANode: gpu.Some[int64](1)},
 	}, functions)
+	assert.False(t, functions.AllAsleep("nvidia"))
+	for status, asleep := range map[string]bool{"suspended": true, "suspending": true, "resuming": true, "active": false, "error": false} {
+		put(t, sys, "0000:9b:00.0", map[string]string{"power/control": "auto", "power/runtime_status": status})
+		f, _ := scan(t, b).Find("0000:9b:00.0")
+		assert.True(t, f.MaySleep)
+		assert.Equal(t, asleep, f.Asleep, status)
+		assert.Equal(t, asleep, scan(t, b).AllAsleep("nvidia"))
+	}
 	f, ok := functions.Find("0000:9b:00.0")
 	assert.True(t, ok)
 	assert.Equal(t, "nvidia", f.Driver)

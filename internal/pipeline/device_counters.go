@@ -17,12 +17,12 @@ const (
 	// maxThrottled is how much longer than the time between two reads a GPU can seem to have been throttled: the counter is not read at
 	// exactly the time of the read.
 	maxThrottled = 1.5
-	// forgetCounters is how long what is known of a counter is kept while it is not read.
+	// forgetCounters is how long a counter is remembered after it was last read.
 	forgetCounters = time.Hour
 )
 
-// deviceCounters takes out of each read the totals of devices that may be wrong, before anything is counted by them. A total that is out of
-// line is absent until the next read confirms it. After a reset that a read has confirmed, the total says since when it counts again.
+// deviceCounters removes from each read the totals of devices that may be wrong, before attribution and the record use them. A doubtful total is
+// absent until the next read confirms it. After a confirmed reset, the total has the time of the reset as its start.
 type deviceCounters struct {
 	devices map[string]*deviceTotals // by hw.id
 }
@@ -31,14 +31,14 @@ type deviceCounters struct {
 type deviceTotals struct {
 	lastRead time.Time
 	epoch    uint64
-	limit    gpu.Opt[float64] // of power in watts, the highest of the last read that had one
+	limit    gpu.Opt[float64] // power limit in watts: the highest one of the last read that had any
 	totals   map[totalKey]*checked
 }
 
 // totalKey identifies a counter of a device.
 type totalKey struct {
 	quantity quantity
-	a, b     int
+	a, b     int    // which counter of the quantity, such as the kind of error; 0 if one is enough
 	name     string // block or link
 }
 
@@ -77,7 +77,7 @@ type checked struct {
 	reset    counter.Reading // after the last reset that was seen; the zero Reading if there was no reset
 }
 
-// check takes the doubtful totals out of a read.
+// check removes the doubtful totals from a read.
 func (c *deviceCounters) check(node *gpu.Node) {
 	if c.devices == nil {
 		c.devices = map[string]*deviceTotals{}
@@ -98,7 +98,7 @@ func (c *deviceCounters) check(node *gpu.Node) {
 	maps.DeleteFunc(c.devices, func(_ string, totals *deviceTotals) bool { return node.Time.Sub(totals.lastRead) > forgetCounters })
 }
 
-// check takes the doubtful totals out of a device.
+// check removes the doubtful totals from a device.
 func (c *deviceTotals) check(d *gpu.Device) {
 	c.setLimit(&d.Power)
 	checkTotal(c, totalKey{quantity: quantityEnergy}, &d.Energy, counter.MaxPower(c.limit.Or(gpu.Some(float64(maxPower)))))
@@ -118,14 +118,13 @@ func (c *deviceTotals) checkPCIe(p *gpu.PCIe) {
 	checkCount(c, totalKey{quantity: quantityTransmitted}, &p.Transmitted)
 	checkCount(c, totalKey{quantity: quantityReceived}, &p.Received)
 	checkCount(c, totalKey{quantity: quantityPCIeReplays}, &p.Replays)
-	epoch := c.epoch
-	c.epoch = 0 // the kernel counts on when the GPU's driver starts again
+	// The kernel counts these errors, and keeps counting when the GPU's driver starts again: a new epoch of the driver does not start them again.
+	kernel := &deviceTotals{lastRead: c.lastRead, totals: c.totals}
 	for device := range p.Errors {
 		for kind := range p.Errors[device] {
-			checkCount(c, totalKey{quantity: quantityPCIeErrors, a: device, b: kind}, &p.Errors[device][kind])
+			checkCount(kernel, totalKey{quantity: quantityPCIeErrors, a: device, b: kind}, &p.Errors[device][kind])
 		}
 	}
-	c.epoch = epoch
 	checkCount(c, totalKey{quantity: quantityPCIeNAKs}, &p.NAKsTransmitted)
 	checkCount(c, totalKey{quantity: quantityPCIeNAKs, a: 1}, &p.NAKsReceived)
 	checkCount(c, totalKey{quantity: quantityPCIeRollovers}, &p.ReplayRollovers)
@@ -206,7 +205,8 @@ func checkTotal[N gpu.Number](c *deviceTotals, key totalKey, total *gpu.Counter[
 		c.totals[key] = entry
 	}
 	entry.lastRead = c.lastRead
-	switch verdict, reset := entry.check.Next(counter.Reading{Value: float64(value), At: c.lastRead}, maxRate, 0); verdict {
+	const noWrap = 0 // sources unwrap their counters
+	switch verdict, reset := entry.check.Next(counter.Reading{Value: float64(value), At: c.lastRead}, maxRate, noWrap); verdict {
 	case counter.Doubtful:
 		*total = gpu.Counter[N]{}
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/metadata"
 )
 
-// health has what a source reads for the faults of a device: remapped rows and bad pages, the recovery action, the fabric, SRAM's threshold.
+// health is the groups that a source reads for the faults of a device: remapped rows and bad pages, the recovery action, the fabric, SRAM's threshold.
 const health = gpu.GroupRemappedRows | gpu.GroupRecovery | gpu.GroupFabric | gpu.GroupECCMemory
 
 // deviceMetrics is the table of the metrics of devices, sorted by name.

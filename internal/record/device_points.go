@@ -52,6 +52,7 @@ func recordTotal[N gpu.Number](p *devicePoints, key seriesKey, counter gpu.Count
 // kernelEpoch is the epoch of counters that the kernel keeps: they go on when the GPU's driver is loaded again or the GPU is reset.
 const kernelEpoch = 0
 
+// recordTotalOf is recordTotal for a counter whose epoch may differ from the device's.
 func recordTotalOf[N gpu.Number](p *devicePoints, epoch uint64, key seriesKey, counter gpu.Counter[N], record func(total N, options ...metadata.MetricAttributeOption)) {
 	total, ok := counter.Get()
 	if !ok {

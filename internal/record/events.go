@@ -67,7 +67,7 @@ func eventTable(e *metadata.EventsConfig) [gpu.NumEventTypes]event {
 	}
 }
 
-// eventNeeds returns what a source reads for the enabled events. attributed is as of Wanted.
+// eventNeeds returns what a source reads for the enabled events. attributed is as in Wanted.
 func eventNeeds(e *metadata.EventsConfig, attributed bool) gpu.Group {
 	var needs gpu.Group
 	for _, event := range eventTable(e) {

@@ -96,9 +96,8 @@ func (r *Recorder) recordProcesses(ts pcommon.Timestamp, node *gpu.Node) {
 			m.record(points)
 		}
 		if i+1 == len(processes) || processes[i+1].PID != p.PID {
-			p := processes[first]
-			identities[p.PID] = identify(p, r.identities[p.PID])
-			r.emit(processResource(r.resources, &node.Host, p, identities[p.PID]))
+			identities[p.PID] = identify(processes[first], r.identities[p.PID])
+			r.emit(processResource(r.resources, &node.Host, processes[first], identities[p.PID]))
 			first = i + 1
 		}
 	}
@@ -116,12 +115,12 @@ func (r *Recorder) recordContainers(ts pcommon.Timestamp, node *gpu.Node) {
 		}
 		uses[use.Container] = append(uses[use.Container], use)
 	}
-	bearers := map[containerName]int{}
+	nameCounts := map[containerName]int{}
 	for _, c := range containers {
-		bearers[nameOf(c)]++
+		nameCounts[nameOf(c)]++
 	}
 	for _, c := range containers {
-		identity := containerIdentity(c, bearers[nameOf(c)] == 1)
+		identity := containerIdentity(c, nameCounts[nameOf(c)] == 1)
 		for _, use := range uses[c] {
 			points := &containerPoints{builder: r.builder, ts: ts, use: use, identity: identity}
 			for _, m := range r.containers {

@@ -18,7 +18,7 @@ const maxAllocations = 4096
 // allocations follows which containers hold which devices.
 type allocations struct {
 	open  map[allocationKey]*Allocation
-	known knownAt // all holders
+	known knownAt // when all holders of a device were known
 }
 
 // allocationKey identifies an allocation as its allocator does: the kubelet, which knows neither UIDs nor instances of containers, or Slurm,
@@ -42,7 +42,7 @@ func (k allocationKey) compare(other allocationKey) int {
 // next returns an event for each allocation that has ended, and for each that has begun or that is seen for the first time. An
 // allocation goes on while the holders of its device are not all known, and while its container is restarted.
 func (a *allocations) next(
-	node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration, unreadable func(*Device, *Time) bool,
+	node *gpu.Node, devices map[string]*gpu.Device, longest time.Duration, unreadable func(*Device, *Period) bool,
 ) []gpu.Event {
 	anyComplete := slices.ContainsFunc(node.Devices, func(d gpu.Device) bool { return d.HoldersComplete })
 	uses := make(map[allocationKey]*gpu.ContainerUse)
@@ -57,10 +57,10 @@ func (a *allocations) next(
 		open, use, d := a.open[key], uses[key], devices[key.device]
 		switch {
 		case use != nil && samePod(&open.Container, use.Container):
-			open.add(use, holdersLike(d, use.Container), node.Time, longest)
+			open.add(use, holderCount(d, use.Container), node.Time, longest)
 			delete(uses, key)
 			continue
-		case use == nil && d != nil && !d.HoldersComplete, d == nil && (!anyComplete || unreadable(&open.Device, &open.Time)):
+		case use == nil && d != nil && !d.HoldersComplete, d == nil && (!anyComplete || unreadable(&open.Device, &open.Period)):
 			continue // it is not known to have ended
 		}
 		events = append(events, open.released(node.Time, longest))
@@ -72,10 +72,10 @@ func (a *allocations) next(
 		}
 		use, d := uses[key], devices[key.device]
 		opened := &Allocation{
-			Time:   Time{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
+			Period: Period{Start: node.Time.Round(0), StartKnown: a.known.knew(d, node.Time, longest)},
 			Device: deviceOf(d), Resource: use.Resource, Allocator: use.Allocator,
 		}
-		opened.add(use, holdersLike(d, use.Container), node.Time, longest)
+		opened.add(use, holderCount(d, use.Container), node.Time, longest)
 		a.open[key] = opened
 		events = append(events, opened.event(gpu.EventAllocated, node.Time, opened.use()))
 	}
@@ -83,8 +83,9 @@ func (a *allocations) next(
 	return events
 }
 
-// holdersLike returns how many containers hold a device, or how many jobs: a container in which a job runs holds the device for the job.
-func holdersLike(d *gpu.Device, c *gpu.Container) int {
+// holderCount returns how many jobs hold a device if the container is in a job, else how many containers: a container in a job holds the device for
+// the job.
+func holderCount(d *gpu.Device, c *gpu.Container) int {
 	found := 0
 	for i := range d.Holders {
 		if d.Holders[i].Container.InJob() == c.InJob() {
@@ -99,7 +100,7 @@ func samePod(a, b *gpu.Container) bool {
 	return a.PodUID == b.PodUID || a.PodUID == "" || b.PodUID == ""
 }
 
-// add adds what a read shows. Time longer than longest since the allocation was last seen is not counted, as for the idle time and the energy:
+// add adds what a read shows. If the allocation was last seen longer ago than longest, the time in between is not counted, nor are idle time and energy:
 // it was not observed, or the clock was set forward.
 func (a *Allocation) add(use *gpu.ContainerUse, holders int, now time.Time, longest time.Duration) {
 	before := a.Seen
@@ -127,7 +128,7 @@ func merged(before, now *gpu.Container) gpu.Container {
 	return c
 }
 
-// released returns the event of the end that a read has found.
+// released returns the event that reports the end of the allocation. end is the time of the read that no longer showed it.
 func (a *Allocation) released(end time.Time, longest time.Duration) gpu.Event {
 	u := a.ended(end, longest)
 	gpuTime := a.GPUTime

@@ -17,8 +17,8 @@ import (
 // processes follows which processes use which devices.
 type processes struct {
 	open  map[processKey]*Process
-	known knownAt
-	read  bool // the first read has taken place
+	known knownAt // when all processes of a device were known
+	read  bool    // there was a read before
 }
 
 type processKey struct {
@@ -33,7 +33,7 @@ func (k processKey) compare(other processKey) int {
 // next returns an event for each process that has started or exited. The processes of the first node produce no events. The processes of a
 // device that could not be read are assumed to go on.
 func (c *processes) next(
-	node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration, unreadable func(*Device, *Time) bool,
+	node *gpu.Node, devices map[string]*gpu.Device, since cadence.Span, longest time.Duration, unreadable func(*Device, *Period) bool,
 ) []gpu.Event {
 	now := make(map[processKey]*Process, len(node.Processes))
 	var events []gpu.Event
@@ -63,7 +63,7 @@ func (c *processes) next(
 		open := c.open[key]
 		switch {
 		case now[key] != nil:
-		case !node.ProcessesKnown(devices[key.device]), unreadable(&open.Device, &open.Time):
+		case !node.ProcessesKnown(devices[key.device]), unreadable(&open.Device, &open.Period):
 			now[key] = open
 		default:
 			events = append(events, open.exited(node.Time, longest))
@@ -74,7 +74,7 @@ func (c *processes) next(
 	return events
 }
 
-// reusedBy reports whether another process has got the process id.
+// reusedBy reports whether the process id now belongs to another process.
 func (p *Process) reusedBy(now *gpu.Process) bool {
 	return !p.Created.IsZero() && !now.Created.IsZero() && !p.Created.Equal(now.Created)
 }
@@ -113,7 +113,7 @@ func busiest(p *gpu.Process) gpu.Opt[float64] {
 	return highest
 }
 
-// exited returns the event of the end that a read has found.
+// exited returns the event that reports the end of the process. end is the time of the read that no longer showed it.
 func (p *Process) exited(end time.Time, longest time.Duration) gpu.Event {
 	u := p.ended(end, longest)
 	u.IdleTime, u.BusyTime = p.Idle.value(), p.Busy.value()

@@ -30,16 +30,16 @@ type Device struct {
 	Vendor  gpu.Vendor `json:"vendor,omitempty"`
 }
 
-// Time is the time in which something was seen.
-type Time struct {
-	Start      time.Time `json:"start"`       // of the first read that had it
-	StartKnown bool      `json:"start_known"` // the read before did not have it
-	Seen       time.Time `json:"seen"`        // of the last read that had it
+// Period is the time from the first to the last read that showed an allocation or a process.
+type Period struct {
+	Start      time.Time `json:"start"`       // the first read that showed it
+	StartKnown bool      `json:"start_known"` // the read before did not show it
+	Seen       time.Time `json:"seen"`        // the last read that showed it
 }
 
 // Allocation is one device that is allocated to one container or job.
 type Allocation struct {
-	Time
+	Period
 	Device    Device        `json:"device"`
 	Container gpu.Container `json:"container"` // as last known
 	Resource  string        `json:"resource,omitempty"`
@@ -56,7 +56,7 @@ type Allocation struct {
 
 // Process is one process that uses one device. What is not known is empty.
 type Process struct {
-	Time
+	Period
 	Device     Device          `json:"device"`
 	PID        int64           `json:"pid"`
 	Type       gpu.ProcessType `json:"type,omitempty"`
@@ -75,17 +75,17 @@ func deviceOf(d *gpu.Device) Device {
 	return Device{ID: d.ID, Parent: d.Parent, Name: d.Name, Model: d.Model, Profile: d.Info.Profile, Vendor: d.Vendor}
 }
 
-// setEvent sets the device of an event.
+// setEvent sets the device in an event.
 func (d *Device) setEvent(e *gpu.Event) {
 	e.DeviceID, e.Parent, e.Name, e.Model, e.Profile, e.Vendor = d.ID, d.Parent, d.Name, d.Model, d.Profile, d.Vendor
 }
 
-// use returns the time of an event that reports the start.
-func (t *Time) use() *gpu.Use { return &gpu.Use{Start: t.Start, StartKnown: t.StartKnown} }
+// use returns the use of an event that reports the start.
+func (t *Period) use() *gpu.Use { return &gpu.Use{Start: t.Start, StartKnown: t.StartKnown} }
 
-// ended returns the time of an event that reports the end, found by a read at this time. If the last read that had it is further back than
-// longest, the end is unknown, and that read is the last known time.
-func (t *Time) ended(end time.Time, longest time.Duration) *gpu.Use {
+// ended returns the use of an event that reports the end. end is the time of the read that no longer showed it. If the last read that did is longer ago
+// than longest, the end is unknown, and that last read is the last known time.
+func (t *Period) ended(end time.Time, longest time.Duration) *gpu.Use {
 	u := t.use()
 	u.End, u.EndKnown = end, end.Sub(t.Seen) <= longest
 	if !u.EndKnown || u.End.Before(t.Seen) {

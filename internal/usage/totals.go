@@ -18,7 +18,7 @@ type Total struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// add adds what a counter has increased by since the allocation was last seen, at before; zero if it was not seen. A counter that has
+// add adds the increase of a counter since before, the last read that showed the allocation; before is zero if this read is the first. A counter that has
 // started since then has increased by its whole value.
 func (t *Total) add(c gpu.Counter[float64], before time.Time) {
 	value, ok := c.Get()
@@ -60,6 +60,7 @@ func (m *Memory) add(bytes gpu.Opt[int64]) {
 	}
 }
 
+// set sets the peak and the mean in a use.
 func (m *Memory) set(u *gpu.Use) {
 	if m.Reads > 0 {
 		u.MemoryPeak, u.MemoryMean = gpu.Some(m.Peak), gpu.Some(int64(m.Sum/float64(m.Reads)))

@@ -15,7 +15,7 @@ import (
 // Options configure a Tracker.
 type Options struct {
 	Interval time.Duration // between two reads, as configured
-	// Allocations and Processes are followed.
+	// Allocations and Processes say what is followed.
 	Allocations, Processes bool
 }
 
@@ -52,7 +52,7 @@ func (t *Tracker) Next(node *gpu.Node) []gpu.Event {
 		devices[node.Devices[i].ID] = &node.Devices[i]
 		delete(t.unseen, node.Devices[i].ID)
 	}
-	unreadable := func(d *Device, u *Time) bool { return t.unreadable(node, devices, d, u) }
+	unreadable := func(d *Device, u *Period) bool { return t.unreadable(node, devices, d, u) }
 	var events []gpu.Event
 	if t.options.Allocations {
 		events = t.allocations.next(node, devices, longest, unreadable)
@@ -70,7 +70,7 @@ const unseenPeriod = 24 * time.Hour
 // unreadable reports whether a device that is not in the node may still be there: the node could not be read, or nothing has shown the device
 // since the collector was restarted. A source names a GPU that it cannot read only after it has read it once. A partition is not there any more
 // if its GPU was read.
-func (t *Tracker) unreadable(node *gpu.Node, devices map[string]*gpu.Device, d *Device, u *Time) bool {
+func (t *Tracker) unreadable(node *gpu.Node, devices map[string]*gpu.Device, d *Device, u *Period) bool {
 	switch {
 	case devices[d.ID] != nil:
 		return false

@@ -20,12 +20,12 @@ const (
 
 // Finding is something that is wrong now, or was, and what to do about it.
 type Finding struct {
-	Kind        string     `json:"kind"` // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
-	Severity    Severity   `json:"severity"`
-	Cluster     *string    `json:"cluster"`
-	Node        *string    `json:"node"` // null: the cluster as a whole
-	GPU         *string    `json:"gpu"`  // hw.id; null: the node as a whole
-	Index       *int       `json:"index"`
+	Kind        string     `json:"kind"`        // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
+	Severity    Severity   `json:"severity"`    // error, warning, info
+	Cluster     *string    `json:"cluster"`     // k8s.cluster.name; null outside clusters
+	Node        *string    `json:"node"`        // null: the cluster as a whole
+	GPU         *string    `json:"gpu"`         // hw.id; null: the node as a whole
+	Index       *int       `json:"index"`       // hw.gpu.index of the GPU
 	Source      *string    `json:"source"`      // hw.gpu.source.name of what is unreadable
 	Vendor      *string    `json:"vendor"`      // hw.vendor of what is unreadable
 	Begin       *time.Time `json:"begin"`       // when it began, at the latest; null: not known
@@ -33,7 +33,7 @@ type Finding struct {
 	End         *time.Time `json:"end"`         // null: it goes on
 	Age         *float64   `json:"age_seconds"` // since begin, until end
 	Workloads   []string   `json:"workloads"`   // that hold the GPUs, else that use them
-	What        string     `json:"what"`
+	What        string     `json:"what"`        // what is wrong, in one line
 	Detail      string     `json:"detail"`      // why, in the data's words
 	Consequence string     `json:"consequence"` // what it means for work on the GPUs
 	Remedy      string     `json:"remedy"`      // what to do

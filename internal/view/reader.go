@@ -13,6 +13,8 @@ type Reader interface {
 	Generation() uint64
 	// History returns the points of one metric of one GPU after a time. It reports whether there is a history of that GPU and metric.
 	History(id, metric string, since time.Time) (History, bool)
+	// HistoryFor returns how far back the history goes.
+	HistoryFor() time.Duration
 	// HistoryMetrics returns the metrics that have a history, by name.
 	HistoryMetrics() []string
 	// Events returns the last events, the newest first.

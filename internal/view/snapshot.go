@@ -21,20 +21,20 @@ type Snapshot struct {
 
 // Cluster is a Kubernetes cluster that was named by a node or by a source.
 type Cluster struct {
-	Name     string    `json:"name"`     // k8s.cluster.name
-	Sources  []Source  `json:"sources"`  // sources that read the cluster as a whole
-	Readable *bool     `json:"readable"` // null: no source says so
-	LastSeen time.Time `json:"last_seen"`
+	Name     string    `json:"name"`      // k8s.cluster.name
+	Sources  []Source  `json:"sources"`   // sources that read the cluster as a whole
+	Readable *bool     `json:"readable"`  // null: no source says so
+	LastSeen time.Time `json:"last_seen"` // when the last message about it arrived
 
 	Begins map[string]Begin `json:"-"` // of its findings, by their keys
 }
 
 // Source is one way in which GPUs are read, and its state (hw.gpu.source.readable, hw.gpu.source.failure).
 type Source struct {
-	Name     string   `json:"name"`   // hw.gpu.source.name
-	Vendor   *string  `json:"vendor"` // hw.vendor
-	Readable bool     `json:"readable"`
-	Reasons  []string `json:"reasons"` // error.type of what it cannot read now
+	Name     string   `json:"name"`     // hw.gpu.source.name
+	Vendor   *string  `json:"vendor"`   // hw.vendor
+	Readable bool     `json:"readable"` // the source can be read
+	Reasons  []string `json:"reasons"`  // error.type of what it cannot read now
 }
 
 // State is how recent a node's data are.
@@ -48,27 +48,27 @@ const (
 
 // Node is a machine with GPUs, or without.
 type Node struct {
-	Name      string            `json:"name"`    // k8s.node.name, else host.name
-	Host      *string           `json:"host"`    // host.name
-	Cluster   *string           `json:"cluster"` // k8s.cluster.name; null outside clusters
-	State     State             `json:"state"`
-	Readable  *bool             `json:"readable"` // false: a source cannot read it; null: no source says so
-	Sources   []Source          `json:"sources"`
+	Name      string            `json:"name"`             // k8s.node.name, else host.name
+	Host      *string           `json:"host"`             // host.name
+	Cluster   *string           `json:"cluster"`          // k8s.cluster.name; null outside clusters
+	State     State             `json:"state"`            // live, or stale: silent for three intervals
+	Readable  *bool             `json:"readable"`         // false: a source cannot read it; null: no source says so
+	Sources   []Source          `json:"sources"`          // sources that read its GPUs
 	LastSeen  time.Time         `json:"last_seen"`        // by the clock of this collector
 	Interval  *float64          `json:"interval_seconds"` // between the last messages; null before the second
-	Drivers   []Driver          `json:"drivers"`
-	Labels    map[string]string `json:"labels"`    // k8s.node.label.*
-	GPUCount  *int              `json:"gpu_count"` // hw.gpu.count visible, packages
-	Missing   *int              `json:"missing"`   // hw.gpu.count missing
-	Unmanaged *int              `json:"unmanaged"` // hw.gpu.count unmanaged
-	Memory    Memory            `json:"memory"`    // sums over packages
-	GPUs      []*GPU            `json:"gpus"`      // by index, then ID; each partition behind its package
+	Drivers   []Driver          `json:"drivers"`          // vendors' drivers on it
+	Labels    map[string]string `json:"labels"`           // k8s.node.label.*
+	GPUCount  *int              `json:"gpu_count"`        // hw.gpu.count visible, packages
+	Missing   *int              `json:"missing"`          // hw.gpu.count missing
+	Unmanaged *int              `json:"unmanaged"`        // hw.gpu.count unmanaged
+	Memory    Memory            `json:"memory"`           // sums over packages
+	GPUs      []*GPU            `json:"gpus"`             // by index, then ID; each partition behind its package
 
 	Begins map[string]Begin `json:"-"` // of its findings, by their keys
 }
 
 // Driver is a vendor's driver on a node.
 type Driver struct {
-	Vendor  string `json:"vendor"`
-	Version string `json:"version"`
+	Vendor  string `json:"vendor"`  // hw.vendor
+	Version string `json:"version"` // version of the driver
 }

@@ -5,12 +5,10 @@ package docs
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -102,56 +100,3 @@ func hasPrefix(names map[string]bool, prefix string) bool {
 
 // exampleFolder is the source of docs/develop/add-a-source.md, which is not in the repository.
 const exampleFolder = "internal/i915"
-
-// The source of docs/develop/add-a-source.md compiles beside the receiver as the page has it, and passes its tests and the tests of the
-// configuration.
-func TestDocumentedSource(t *testing.T) {
-	t.Parallel()
-	directory := t.TempDir()
-	replace := map[string]string{}
-	put := func(path, content string) {
-		file := filepath.Join(directory, strings.ReplaceAll(path, "/", "_"))
-		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-		replace[filepath.Join(repository(t), path)] = file
-	}
-	insert := func(path, after, text string) {
-		content, err := os.ReadFile(filepath.Join(repository(t), path))
-		require.NoError(t, err)
-		before, rest, ok := strings.Cut(string(content), after)
-		require.True(t, ok, "%s: %s", path, after)
-		put(path, before+after+text+rest)
-	}
-	var parts []string
-	for _, b := range blocks(t) {
-		if b.page == "docs/develop/add-a-source.md" && b.language == "go" {
-			parts = append(parts, b.text)
-		}
-	}
-	require.Len(t, parts, 5, "the vendor, the configuration, the source, its test and the entry")
-	insert("internal/gpu/enums.go", "AMD    Vendor = \"AMD\"\n", parts[0])
-	put(exampleFolder+"/config.go", parts[1])
-	put(exampleFolder+"/source.go", parts[2])
-	put(exampleFolder+"/source_test.go", parts[3])
-	scrapers, err := os.ReadFile(filepath.Join(repository(t), "receiver", "scrapers.go"))
-	require.NoError(t, err)
-	entry := strings.Replace(string(scrapers), "var scraperKinds = map[string]scraperKind{\n", "var scraperKinds = map[string]scraperKind{\n"+parts[4], 1)
-	put("receiver/scrapers.go", strings.Replace(entry, "import (\n", "import (\n\t\"github.com/otelgpu/gpureceiver/"+exampleFolder+"\"\n", 1))
-
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	require.NoError(t, err)
-	file := filepath.Join(directory, "overlay.json")
-	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	run := func(directory string, command ...string) {
-		cmd := exec.Command(command[0], command[1:]...)
-		cmd.Dir = directory
-		cmd.Env = append(os.Environ(), "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations", "GOWORK=off")
-		output, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(output))
-		assert.NotContains(t, string(output), "no tests to run")
-	}
-	// A test runs in the directory of its package, which the example does not have.
-	program := filepath.Join(directory, "i915.test")
-	run(repository(t), "go", "test", "-overlay", file, "-vet=off", "-c", "-o", program, "./"+exampleFolder)
-	run(directory, program)
-	run(repository(t), "go", "test", "-overlay", file, "-vet=off", "-run", "^(TestEachScraperAlone|TestScrapersTogether)$", "./receiver")
-}

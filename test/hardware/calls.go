@@ -44,9 +44,9 @@ func readCalls(path string) ([]function, error) {
 
 func (f *function) name() string { return string(bytes.TrimRight(f.Name[:], "\x00")) }
 
-// micros returns the mean and the longest time of a call in microseconds.
-func (f *function) micros() (mean, longest float64) {
-	return float64(f.Nanoseconds) / float64(f.Calls) / 1e3, float64(f.Longest) / 1e3
+// text returns the name, the number of calls, the mean and the longest time of a call in microseconds, and the return codes.
+func (f *function) text(format string) string {
+	return fmt.Sprintf(format, f.name(), f.Calls, float64(f.Nanoseconds)/float64(f.Calls)/1e3, float64(f.Longest)/1e3, f.codes())
 }
 
 func (f *function) codes() string {

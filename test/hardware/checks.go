@@ -129,7 +129,7 @@ func (t *test) checks(id string) []check {
 	var before gpu.Opt[float64]
 	for i := range t.phases {
 		p := &t.phases[i]
-		reads := t.sources[0].between(p.Begin, p.End)
+		reads := t.sources[0].during(p)
 		switch p.Phase {
 		case idle, arithmetic:
 			if want, known := power.of(reads, id).Get(); known {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,18 +27,16 @@ type source struct {
 	interval              time.Duration
 	wanted                int // reads in each phase
 	sink                  *harness.Sink
-	reads                 chan struct{} // has an element after a read
 
-	mu   sync.Mutex
-	all  []read
-	keep int               // messages to keep for the recording
-	kept []pmetric.Metrics // complete
+	mu  sync.Mutex
+	all []read
 }
 
-// read is one read of a source: the points that are compared.
+// read is one read of a source.
 type read struct {
-	at     float64
-	points harness.Points
+	at      float64
+	points  harness.Points // those that are compared
+	message pmetric.Metrics
 }
 
 // receiver is the part of a configuration for one source.
@@ -126,7 +125,7 @@ func (s *source) add(message pmetric.Metrics) {
 	if !ok {
 		return
 	}
-	r := read{at: seconds(at.AsTime())}
+	r := read{at: seconds(at.AsTime()), message: message}
 	for _, p := range harness.Flatten(message) {
 		if compared[p.Metric] {
 			r.points = append(r.points, p)
@@ -135,62 +134,28 @@ func (s *source) add(message pmetric.Metrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, r)
-	if s.keep > 0 {
-		s.keep--
-		s.kept = append(s.kept, message)
-	}
-	select {
-	case s.reads <- struct{}{}:
-	default:
-	}
 }
 
-// keptReads is how many messages of a phase are in the recording, of each source.
-const keptReads = 3
-
-func (s *source) keepNext() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep = keptReads
-}
-
-// between returns the reads of a phase without the first ones, which also stand for the time before it.
+// between returns the reads from one time to another.
 func (s *source) between(begin, end float64) []read {
-	begin += 2 * s.interval.Seconds()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var result []read
-	for _, r := range s.all {
-		if r.at >= begin && r.at <= end {
-			result = append(result, r)
-		}
-	}
-	return result
+	return slices.DeleteFunc(slices.Clone(s.all), func(r read) bool { return r.at < begin || r.at > end })
 }
 
-// await waits until there are enough reads since a time.
-func (s *source) await(ctx context.Context, begin float64) {
-	for len(s.between(begin, seconds(time.Now()))) < s.wanted {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.reads:
-		}
-	}
+// during returns the reads of a phase without the first ones, which also stand for the time before it.
+func (s *source) during(p *done) []read {
+	return s.between(p.Begin+2*s.interval.Seconds(), p.End)
 }
 
-// awaitXIDs waits for an XID, and returns all.
-func (s *source) awaitXIDs(ctx context.Context) []plog.LogRecord {
-	for {
-		var result []plog.LogRecord
-		for _, event := range s.sink.Events() {
-			if event.EventName() == "hw.gpu.xid" {
-				result = append(result, event)
-			}
-		}
-		if len(result) > 0 || ctx.Err() != nil {
-			return result
-		}
+// xids returns the XIDs that the source has sent.
+func (s *source) xids() []plog.LogRecord {
+	return slices.DeleteFunc(s.sink.Events(), func(event plog.LogRecord) bool { return event.EventName() != "hw.gpu.xid" })
+}
+
+// await waits for a condition, or until the context ends.
+func await(ctx context.Context, condition func() bool) {
+	for !condition() && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-time.After(50 * time.Millisecond):

@@ -30,8 +30,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/plog"
-
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
@@ -77,7 +75,6 @@ type test struct {
 	doctors   []doctor
 	calls     []function
 	cpu       time.Duration // of the collector
-	xids      []plog.LogRecord
 }
 
 func run(ctx context.Context, o *options, out io.Writer) error {
@@ -121,9 +118,6 @@ func run(ctx context.Context, o *options, out io.Writer) error {
 
 // play runs a phase until each source has been read often enough in it.
 func (t *test) play(ctx context.Context, name string) error {
-	for _, s := range t.sources {
-		s.keepNext()
-	}
 	if t.load != nil {
 		if _, err := t.load.step(name); err != nil {
 			return err
@@ -132,12 +126,14 @@ func (t *test) play(ctx context.Context, name string) error {
 	p := done{Phase: name, Begin: seconds(time.Now())}
 	limited, cancel := context.WithTimeout(ctx, t.maxPhase)
 	defer cancel()
-	if name == illegalAccess {
-		t.xids = t.sources[0].awaitXIDs(limited)
-	} else {
-		for _, s := range t.sources {
-			s.await(limited, p.Begin)
-		}
+	for _, s := range t.sources {
+		await(limited, func() bool {
+			if name == illegalAccess {
+				return len(t.sources[0].xids()) > 0
+			}
+			p.End = seconds(time.Now())
+			return len(s.during(&p)) >= s.wanted
+		})
 	}
 	if name == idle || name == arithmetic {
 		t.doctors = append(t.doctors, t.runDoctor(ctx, name))

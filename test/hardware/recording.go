@@ -42,14 +42,10 @@ func (t *test) write(out io.Writer) error {
 	}
 	slices.Sort(ids)
 	i := newIdentities(slices.Compact(ids))
-	files := map[string]string{"report.md": i.text(t.report()), "recording/README.md": recordingReadme}
-	calls := &bytes.Buffer{}
+	files := map[string]string{"report.md": i.text(t.report()), "recording/README.md": recordingReadme, "recording/nvml-calls.tsv": ""}
 	for n := range t.calls {
-		f := &t.calls[n]
-		mean, longest := f.micros()
-		fmt.Fprintf(calls, "%s\t%d\t%.1f\t%.1f\t%s\n", f.name(), f.Calls, mean, longest, f.codes())
+		files["recording/nvml-calls.tsv"] += t.calls[n].text("%s\t%d\t%.1f\t%.1f\t%s\n")
 	}
-	files["recording/nvml-calls.tsv"] = calls.String()
 	phases, err := json.MarshalIndent(t.phases, "", " ")
 	if err != nil {
 		return err
@@ -82,6 +78,9 @@ func (t *test) write(out io.Writer) error {
 	return err
 }
 
+// keptReads is how many messages of a phase are in the recording, of each source.
+const keptReads = 3
+
 // messages returns what the recording has of OTLP, a message a line.
 func (t *test) messages(i *identities) (string, error) {
 	var b bytes.Buffer
@@ -93,9 +92,12 @@ func (t *test) messages(i *identities) (string, error) {
 		return err
 	}
 	for _, s := range t.sources {
-		for _, m := range s.kept {
-			if err := add((&pmetric.JSONMarshaler{}).MarshalMetrics(m)); err != nil {
-				return "", err
+		for n := range t.phases {
+			reads := s.between(t.phases[n].Begin, t.phases[n].End)
+			for _, r := range reads[:min(len(reads), keptReads)] {
+				if err := add((&pmetric.JSONMarshaler{}).MarshalMetrics(r.message)); err != nil {
+					return "", err
+				}
 			}
 		}
 		logs := plog.NewLogs()

@@ -52,8 +52,8 @@ func (t *test) verdicts() string {
 func (t *test) writeMachine(b *strings.Builder) {
 	for _, s := range t.sources {
 		seen := map[string]bool{}
-		for _, m := range s.kept {
-			for _, p := range harness.Flatten(m).Select("hw.gpu.info") {
+		for _, r := range s.all {
+			for _, p := range harness.Flatten(r.message).Select("hw.gpu.info") {
 				line := fmt.Sprintf("- %s: %s, %s, driver %s\n", s.name, p.Attributes["hw.id"], p.Attributes["hw.model"], p.Attributes["hw.driver_version"])
 				if !seen[line] {
 					seen[line] = true
@@ -70,7 +70,7 @@ func (t *test) writeMachine(b *strings.Builder) {
 	for i := range t.phases {
 		if p := &t.phases[i]; p.Phase == illegalAccess {
 			fmt.Fprintf(b, "- illegal access: CUDA error %d; XIDs reported:", p.Code)
-			for _, x := range t.xids {
+			for _, x := range t.sources[0].xids() {
 				xid, _ := x.Attributes().Get("hw.gpu.xid")
 				fmt.Fprintf(b, " %s", xid.AsString())
 			}
@@ -104,7 +104,7 @@ func (t *test) writeSources(b *strings.Builder) {
 				q := &shown[n]
 				fmt.Fprintf(b, "| %s | %s | %s |", id, p.Phase, strings.TrimSpace(q.name+" "+q.unit))
 				for _, s := range t.sources {
-					fmt.Fprintf(b, " %s |", text(q.of(s.between(p.Begin, p.End), id)))
+					fmt.Fprintf(b, " %s |", text(q.of(s.during(p), id)))
 				}
 				b.WriteString("\n")
 			}
@@ -142,9 +142,7 @@ func (t *test) writeCost(b *strings.Builder) {
 	}
 	b.WriteString("\n| NVML function | calls | mean µs | longest µs | return codes |\n|---|---|---|---|---|\n")
 	for i := range t.calls {
-		f := &t.calls[i]
-		mean, longest := f.micros()
-		fmt.Fprintf(b, "| %s | %d | %.1f | %.1f | %s |\n", f.name(), f.Calls, mean, longest, f.codes())
+		b.WriteString(t.calls[i].text("| %s | %d | %.1f | %.1f | %s |\n"))
 	}
 }
 

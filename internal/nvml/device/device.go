@@ -104,6 +104,8 @@ type Config struct {
 	Peers *Peers
 	// NUMANode returns the NUMA node of a PCI address.
 	NUMANode func(address string) gpu.Opt[int64]
+	// MaySleep reports whether the kernel may suspend the GPU at a PCI address while it is idle; nil: no GPU.
+	MaySleep func(address string) bool
 }
 
 // keptFor is the longest time for which a kept value is sent.

@@ -159,7 +159,7 @@ func readInstanceECC(dev *device, d *gpu.Device) {
 	}
 }
 
-// sramStatus needs driver 545 and Ampere or later, and root (nvml.h: "Requires root/admin permissions").
+// sramStatus needs driver 535 and Ampere or later, and root (nvml.h: "Requires root/admin permissions").
 var sramStatus = library.NewFunction("SRAM errors", "nvmlDeviceGetSramEccErrorStatus")
 
 // readSRAM reads the errors of SRAM apart from those of DRAM, whether SRAM has had more than NVIDIA allows, and where the errors were. The status

@@ -18,6 +18,7 @@ type Result struct {
 	Devices   []gpu.Device
 	Processes []gpu.Process
 	Problems  []gpu.Problem
+	Idle      bool // the kernel may suspend the GPU, and nothing but NVML keeps it awake
 }
 
 // GPU is one physical GPU.
@@ -171,6 +172,9 @@ func (g *GPU) readAll() (*Result, library.Code) {
 	if g.Fatal == library.OK {
 		out.Processes = g.quantities.listedProcesses(&g.device, d.ID)
 		g.readInstances(out)
+	}
+	if g.Fatal == library.OK {
+		out.Idle = g.idle(out)
 	}
 	out.Problems = append(out.Problems, g.Problems()...)
 	if g.Fatal == library.OK {

@@ -41,7 +41,7 @@ type quantity struct {
 	// basis returns another quantity of the GPU, without whose change this one seldom changes: see keptValues. nil: it may change at any time.
 	basis func(d *gpu.Device) gpu.Opt[int64]
 
-	// set converts the value to SI units, leaves it absent if it means "no value", and reports whether there is one: see to. It is nil if
+	// set converts the value to SI units, leaves it absent if it means "no value", and reports whether there is one: see unitSetter. It is nil if
 	// a reader reads the quantity by its name, because it depends on others.
 	set setter
 

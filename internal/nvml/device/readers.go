@@ -138,7 +138,7 @@ func (q *quantities) fetchSamples(dev *device) {
 		return
 	}
 	for e := engineEncoder; e < numEngines; e++ {
-		q.utilization.fetchMedia(dev, e, q.engineUse().uses(e))
+		q.utilization.fetchUsed(dev, e, q.engineUse().uses(e))
 	}
 }
 

@@ -39,7 +39,13 @@ var engines = [numEngines]struct {
 	call    func(library.Device) (uint32, uint32, library.Return)
 }{
 	engineGeneral: {newSamples("utilization samples"), library.SamplesGPU, gpu.GroupUtilization, gpu.TaskGeneral, nil, nil},
-	engineMemory:  {newSamples("memory controller samples"), library.SamplesMemory, gpu.GroupUtilization, gpu.NumTasks, nil, nil},
+	engineMemory: {
+		newSamples("memory controller samples"), library.SamplesMemory, gpu.GroupUtilization, gpu.NumTasks, utilizationRates,
+		func(h library.Device) (uint32, uint32, library.Return) {
+			now, ret := h.GetUtilizationRates()
+			return now.Memory, 0, ret
+		},
+	},
 	engineEncoder: {
 		newSamples("encoder samples"), library.SamplesEncoder, gpu.GroupMediaUtilization, gpu.TaskEncoder,
 		library.NewFunction("encoder utilization", "nvmlDeviceGetEncoderUtilization"), library.Device.GetEncoderUtilization,
@@ -115,7 +121,7 @@ func (u *utilization) readMedia(dev *device, d *gpu.Device, used engineUse) {
 	used.encoder = used.encoder || sessions > 0
 	for e := engineEncoder; e < numEngines; e++ {
 		spec := &engines[e]
-		now, answered := u.fetchMedia(dev, e, used.uses(e))
+		now, answered := u.fetchUsed(dev, e, used.uses(e))
 		v, ok := u.means[e].take()
 		if ok {
 			dev.NotNeeded(spec.current)
@@ -128,18 +134,19 @@ func (u *utilization) readMedia(dev *device, d *gpu.Device, used engineUse) {
 
 // fetchGeneral fetches the samples of the GPU, which show the driver's clock, and of its memory controller.
 func (u *utilization) fetchGeneral(dev *device) {
-	before := u.means[engineGeneral].count
+	before := u.means[engineGeneral]
 	u.failed = !u.fetch(dev, engineGeneral)
-	u.fresh = u.means[engineGeneral].count - before
+	u.fresh = u.means[engineGeneral].count - before.count
 	if dev.cfg.Want.Has(engines[engineMemory].group) {
-		u.fetch(dev, engineMemory)
+		u.fetchUsed(dev, engineMemory, u.means[engineGeneral].sum > before.sum)
 	}
 }
 
-// fetchMedia fetches the samples of an engine for video or pictures only if they tell something: the engine works now, or worked at the last
-// fetch, or something used it since. Otherwise each of its samples is 0. So a use is missed that begins and ends between two fetches, unless
-// the driver names a process with it. It returns the instantaneous value.
-func (u *utilization) fetchMedia(dev *device, e engine, used bool) (now uint32, answered bool) {
+// fetchUsed fetches the samples of an engine only if they tell something: the engine works now, or worked at the last fetch, or something used
+// it since. Otherwise each of its samples is 0. The memory controller is used by the GPU, whose samples count kernels and copies. A use of an
+// engine for video or pictures that begins and ends between two fetches is missed, unless the driver names a process with it. It returns the
+// instantaneous value.
+func (u *utilization) fetchUsed(dev *device, e engine, used bool) (now uint32, answered bool) {
 	spec, m := &engines[e], &u.means[e]
 	if dev.Can(spec.current) {
 		var ret library.Return
@@ -148,6 +155,7 @@ func (u *utilization) fetchMedia(dev *device, e engine, used bool) (now uint32, 
 	}
 	if answered && now == 0 && !used && !u.worked[e] && !u.failed {
 		m.idle(u.fresh, u.clock())
+		dev.NotNeeded(spec.samples)
 		return now, answered
 	}
 	sum := m.sum

@@ -57,12 +57,14 @@ func (l *Loader) Load(configured string) (*Library, error) {
 			tried = append(tried, err)
 		}
 	}
-	reason := errors.New("nvml: no usable " + libraryName + "; install the NVIDIA driver, or set library_path; " +
-		"in a container, set NVIDIA_VISIBLE_DEVICES=all and NVIDIA_DRIVER_CAPABILITIES=utility")
-	if len(tried) > 0 {
-		return nil, fmt.Errorf("%w: %w", reason, errors.Join(tried...))
+	remedy := "install the NVIDIA driver, or set library_path; in a container, set NVIDIA_VISIBLE_DEVICES=all and NVIDIA_DRIVER_CAPABILITIES=utility"
+	if configured != "" {
+		remedy = "set library_path to another file, or leave it out to search the usual places"
 	}
-	return nil, reason
+	if len(tried) > 0 {
+		return nil, fmt.Errorf("nvml: no usable %s: %w; %s", libraryName, errors.Join(tried...), remedy)
+	}
+	return nil, fmt.Errorf("nvml: no usable %s; %s", libraryName, remedy)
 }
 
 // isMissing reports whether the loader has found no file at all at a path: a library that the file needs may be missing as well.

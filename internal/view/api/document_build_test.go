@@ -81,7 +81,7 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 	}
 	description := []string{r.Description}
 	if len(forms) > 0 {
-		names, either := []string{}, []any{content[route.JSON].(object)["schema"]}
+		names, either := []string{route.OwnForm}, []any{content[route.JSON].(object)["schema"]}
 		for i := range forms {
 			form := &forms[i]
 			names = append(names, form.Form)
@@ -95,7 +95,7 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 		content[route.JSON] = object{"schema": object{"anyOf": either}}
 		parameters = append(parameters, object{
 			"name": "form", "in": "query", "schema": object{"type": "string", "enum": names},
-			"description": "Another form of the answer, for clients that know it. Accept selects it too.",
+			"description": "The form of the answer. Accept selects it too, by application/vnd.gpu.FORM+json. The default is own, unless the setting default_form of gpu_view names another.",
 		})
 	}
 	parameters = firstOfEachName(parameters)

@@ -71,6 +71,26 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
+// Every field of every answer is described, fields that refer to a structure too.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Description string }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(document, &doc))
+	fields := 0
+	for name, schema := range doc.Components.Schemas {
+		for field, property := range schema.Properties {
+			fields++
+			assert.NotEmpty(t, property.Description, "%s.%s", name, field)
+		}
+	}
+	assert.Greater(t, fields, 400)
+}
+
 // exampleOf returns a request with the examples of an operation's parameters: all of them, or those that are required.
 func exampleOf(path string, operation *openapi3.Operation, all bool) string {
 	values := url.Values{}

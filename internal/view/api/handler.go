@@ -26,6 +26,9 @@ type Settings struct {
 	Logger  *zap.Logger
 	Streams int           // server-sent events at once; 0: 64
 	More    []route.Route // of others, as the compatible forms: they may be forms of the API's paths
+
+	// DefaultForm is the form of the answers to requests that select none; empty: the API's own.
+	DefaultForm string
 }
 
 // Handler serves the API.
@@ -52,7 +55,7 @@ func New(reader view.Reader, settings Settings) *Handler {
 		reader: reader, seed: maphash.MakeSeed(), compute: make(chan struct{}, maxComputed),
 		streams: make(chan struct{}, settings.Streams), done: make(chan struct{}),
 	}
-	h.Handler = route.Mux(append(h.routes(), settings.More...), settings.Logger)
+	h.Handler = route.Mux(append(h.routes(), settings.More...), settings.DefaultForm, settings.Logger)
 	return h
 }
 

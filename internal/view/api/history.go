@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
@@ -26,7 +27,7 @@ func (h *Handler) historyRoutes() []route.Route {
 	return []route.Route{{
 		Path: "/api/v1/gpu/devices/{id}/history", ID: "getHistory", Tag: "GPUs", Summary: "The recent past of one quantity of a GPU",
 		Description: "Points by time; older points are further apart. Each has the mean, the minimum and the maximum of what was read until the next one. " +
-			"A null is a gap: nothing was read then. A GPU without points of the metric has an empty list.",
+			"A null is a gap: nothing was read then. If since is before the kept history, shortened is true. A GPU without points of the metric has an empty list.",
 		Parameters: []route.Parameter{idParameter(), clusterParameter(), nodeParameter(), metric, since},
 		Answer:     view.History{}, EntityTag: true, Problems: []int{http.StatusNotFound, http.StatusConflict},
 		Serve: h.history,
@@ -51,7 +52,7 @@ func (h *Handler) history(w http.ResponseWriter, r *route.Request) error {
 	if err != nil {
 		// A GPU that is gone keeps its history for a while.
 		if history, ok := h.reader.History(r.Text("id"), r.Text("metric"), since); ok && scope(r) == (query.Scope{}) {
-			return writeJSON(w, history)
+			return h.writeHistory(w, history, s.Time.Sub(since))
 		}
 		return err
 	}
@@ -59,5 +60,10 @@ func (h *Handler) history(w http.ResponseWriter, r *route.Request) error {
 	if !ok {
 		history = view.History{ID: gpu.ID, Metric: r.Text("metric"), Points: []view.HistoryPoint{}}
 	}
+	return h.writeHistory(w, history, s.Time.Sub(since))
+}
+
+func (h *Handler) writeHistory(w http.ResponseWriter, history view.History, age time.Duration) error {
+	history.Kept, history.Shortened = h.reader.HistoryFor().Seconds(), age > h.reader.HistoryFor()
 	return writeJSON(w, history)
 }

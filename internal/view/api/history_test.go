@@ -25,6 +25,12 @@ func TestHistory(t *testing.T) {
 	assert.Len(t, decode[view.History](t, get(t, path+"&since=45s")).Points, 2)
 	assert.Empty(t, decode[view.History](t, get(t, path+"&since="+viewtest.Now.Format(time.RFC3339))).Points)
 
+	// What is asked for beyond the kept history is not left out silently.
+	assert.False(t, h.Shortened)
+	assert.InDelta(t, 3600, h.Kept, 0)
+	assert.True(t, decode[view.History](t, get(t, path+"&since=61m")).Shortened)
+	assert.True(t, decode[view.History](t, get(t, "/api/v1/gpu/devices/GPU-n1-1/history?metric=hw.gpu.utilization&since=61m")).Shortened, "without points")
+
 	// The same GPU by its index.
 	assert.Equal(t, h, decode[view.History](t, get(t, "/api/v1/gpu/devices/0/history?metric=hw.gpu.utilization&node=n1&cluster=prod")))
 	// A GPU that has no points of the metric.

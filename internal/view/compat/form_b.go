@@ -14,84 +14,84 @@ import (
 
 // InfoB reports in form B whether there are GPUs.
 type InfoB struct {
-	Available bool     `json:"available"` // at least one GPU was read
-	GPUCount  int      `json:"gpu_count"`
+	Available bool     `json:"available"`        // at least one GPU was read
+	GPUCount  int      `json:"gpu_count"`        // number of GPUs, without partitions
 	NVML      bool     `json:"pynvml_installed"` // NVML reads a GPU
 	Libraries []string `json:"libraries"`        // the sources that read a GPU, by name; not of the form
 }
 
 // MetricsB is a machine in form B. The averages of utilizations are in percent.
 type MetricsB struct {
-	Timestamp         time.Time `json:"timestamp"`
-	Instance          string    `json:"instance_id"`
-	GPUCount          int       `json:"gpu_count"`
-	GPUs              []GPUB    `json:"gpus"`
-	MemoryUsed        *int64    `json:"total_memory_used_mb"`
-	MemoryTotal       *int64    `json:"total_memory_total_mb"`
-	Utilization       *float64  `json:"average_gpu_utilization"`
+	Timestamp         time.Time `json:"timestamp"`                  // when the last message of the machine arrived
+	Instance          string    `json:"instance_id"`                // name of the machine
+	GPUCount          int       `json:"gpu_count"`                  // number of GPUs, without partitions
+	GPUs              []GPUB    `json:"gpus"`                       // its GPUs, by index
+	MemoryUsed        *int64    `json:"total_memory_used_mb"`       // sum over the GPUs, in MiB
+	MemoryTotal       *int64    `json:"total_memory_total_mb"`      // sum over the GPUs, in MiB
+	Utilization       *float64  `json:"average_gpu_utilization"`    // mean of the GPUs that have a value
 	MemoryUtilization *float64  `json:"average_memory_utilization"` // of the GPUs' utilization.memory_percent
-	Temperature       *float64  `json:"average_temperature"`
-	Power             *float64  `json:"total_power_draw_watts"`
+	Temperature       *float64  `json:"average_temperature"`        // mean of the GPUs that have a value
+	Power             *float64  `json:"total_power_draw_watts"`     // sum over the GPUs
 }
 
 // GPUB is a GPU in form B.
 type GPUB struct {
-	Index            *int         `json:"gpu_id"`
-	Name             *string      `json:"gpu_name"`
-	UUID             string       `json:"gpu_uuid"`
-	DriverVersion    *string      `json:"driver_version"`
-	Utilization      UtilizationB `json:"utilization"`
-	Memory           MemoryB      `json:"memory"`
-	Temperature      TemperatureB `json:"temperature"`
-	Power            PowerB       `json:"power"`
-	Clocks           ClocksB      `json:"clocks"`
-	Processes        []ProcessB   `json:"processes"`
+	Index            *int         `json:"gpu_id"`            // number of the GPU on its machine
+	Name             *string      `json:"gpu_name"`          // model
+	UUID             string       `json:"gpu_uuid"`          // hw.id
+	DriverVersion    *string      `json:"driver_version"`    // version of the vendor's driver
+	Utilization      UtilizationB `json:"utilization"`       // how busy its parts were
+	Memory           MemoryB      `json:"memory"`            // its memory
+	Temperature      TemperatureB `json:"temperature"`       // its temperature and limits
+	Power            PowerB       `json:"power"`             // its power
+	Clocks           ClocksB      `json:"clocks"`            // its clocks
+	Processes        []ProcessB   `json:"processes"`         // processes on the GPU and on its partitions
 	PerformanceState *string      `json:"performance_state"` // P0
-	FanSpeed         *float64     `json:"fan_speed_percent"`
+	FanSpeed         *float64     `json:"fan_speed_percent"` // fastest fan
 }
 
 // UtilizationB is how busy a GPU's parts are, in percent.
 type UtilizationB struct {
-	GPU     *float64 `json:"gpu_percent"`
-	Memory  *float64 `json:"memory_percent"` // the memory controller
-	Encoder *float64 `json:"encoder_percent"`
-	Decoder *float64 `json:"decoder_percent"`
+	GPU     *float64 `json:"gpu_percent"`     // the SMs or compute units
+	Memory  *float64 `json:"memory_percent"`  // the memory controller
+	Encoder *float64 `json:"encoder_percent"` // the video encoder
+	Decoder *float64 `json:"decoder_percent"` // the video decoder
 }
 
 // MemoryB is a GPU's memory.
 type MemoryB struct {
-	Total       *int64   `json:"total_mb"`
-	Used        *int64   `json:"used_mb"`
-	Free        *int64   `json:"free_mb"`
+	Total       *int64   `json:"total_mb"`            // in MiB
+	Used        *int64   `json:"used_mb"`             // in MiB
+	Free        *int64   `json:"free_mb"`             // in MiB, without what the driver reserves
 	Utilization *float64 `json:"utilization_percent"` // used of total
 }
 
 // TemperatureB is a GPU's temperature.
 type TemperatureB struct {
-	Current  *float64 `json:"current_celsius"`
-	Slowdown *float64 `json:"slowdown_threshold_celsius"`
-	Shutdown *float64 `json:"shutdown_threshold_celsius"`
+	Current  *float64 `json:"current_celsius"`            // hottest sensor except the memory's
+	Slowdown *float64 `json:"slowdown_threshold_celsius"` // at which clocks are throttled
+	Shutdown *float64 `json:"shutdown_threshold_celsius"` // at which the GPU shuts down
 }
 
 // PowerB is what a GPU draws.
 type PowerB struct {
-	Draw  *float64 `json:"power_draw_watts"`
-	Limit *float64 `json:"power_limit_watts"`
-	Usage *float64 `json:"power_usage_percent"`
+	Draw  *float64 `json:"power_draw_watts"`    // power draw
+	Limit *float64 `json:"power_limit_watts"`   // enforced power limit
+	Usage *float64 `json:"power_usage_percent"` // draw of the limit
 }
 
 // ClocksB is how fast a GPU's parts run.
 type ClocksB struct {
-	Graphics *int64 `json:"graphics_clock_mhz"`
-	SM       *int64 `json:"sm_clock_mhz"`
-	Memory   *int64 `json:"memory_clock_mhz"`
+	Graphics *int64 `json:"graphics_clock_mhz"` // of the graphics part
+	SM       *int64 `json:"sm_clock_mhz"`       // of the SMs
+	Memory   *int64 `json:"memory_clock_mhz"`   // of the memory
 }
 
 // ProcessB is a process on a GPU.
 type ProcessB struct {
-	PID    int     `json:"pid"`
-	Name   *string `json:"process_name"`
-	Memory *int64  `json:"used_memory_mb"`
+	PID    int     `json:"pid"`            // process ID
+	Name   *string `json:"process_name"`   // name of the program, else its command
+	Memory *int64  `json:"used_memory_mb"` // GPU memory that it uses, in MiB
 }
 
 // FromInfoB returns what is read of nodes, in form B.

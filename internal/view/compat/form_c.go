@@ -12,33 +12,33 @@ import (
 
 // MetricsC is every GPU in form C.
 type MetricsC struct {
-	Timestamp time.Time `json:"timestamp"`
-	GPUs      []GPUC    `json:"gpus"`
+	Timestamp time.Time `json:"timestamp"` // when the answer was made
+	GPUs      []GPUC    `json:"gpus"`      // GPUs of all requested nodes
 }
 
 // GPUC is a GPU in form C.
 type GPUC struct {
-	ID          string   `json:"id"`
-	Name        *string  `json:"name"`
-	UUID        string   `json:"uuid"`
-	Utilization *float64 `json:"utilization"` // percent
-	Memory      MemoryC  `json:"memory"`
-	Temperature *float64 `json:"temperature"` // degrees Celsius
-	Power       *float64 `json:"power_usage"` // watts
-	Clocks      ClocksC  `json:"clock_speeds"`
+	ID          string   `json:"id"`           // gpu-<index>, with cluster and node before it if the answer has several nodes; hw.id without an index
+	Name        *string  `json:"name"`         // model
+	UUID        string   `json:"uuid"`         // hw.id
+	Utilization *float64 `json:"utilization"`  // percent
+	Memory      MemoryC  `json:"memory"`       // its memory
+	Temperature *float64 `json:"temperature"`  // degrees Celsius
+	Power       *float64 `json:"power_usage"`  // watts
+	Clocks      ClocksC  `json:"clock_speeds"` // its clocks
 }
 
 // MemoryC is a GPU's memory in MiB.
 type MemoryC struct {
-	Total *int64 `json:"total"`
-	Used  *int64 `json:"used"`
-	Free  *int64 `json:"free"`
+	Total *int64 `json:"total"` // in MiB
+	Used  *int64 `json:"used"`  // in MiB
+	Free  *int64 `json:"free"`  // in MiB, without what the driver reserves
 }
 
 // ClocksC is how fast a GPU's parts run, in MHz.
 type ClocksC struct {
-	Graphics *int64 `json:"graphics"`
-	Memory   *int64 `json:"memory"`
+	Graphics *int64 `json:"graphics"` // of the graphics part
+	Memory   *int64 `json:"memory"`   // of the memory
 }
 
 func gpuC(d *device, prefix string) GPUC {

@@ -55,11 +55,14 @@ func TestFormANodes(t *testing.T) {
 
 func TestFormAProcess(t *testing.T) {
 	n := node(t, "prod", "n1")
-	requireJSON(t, `{"pid": 4242, "gpu_index": 0, "process_type": "compute", "sm_utilization": 97, "memory_utilization": 48.5,
-		"encoder_utilization": null, "decoder_utilization": null, "fb_memory_mb": 61440, "command": "python3", "node_name": "n1", "cluster_id": "prod"}`,
+	n.GPUs[0].Processes[0].EncoderUtilization = new(0.125)
+	requireJSON(t, `{"pid": 4242, "gpu_index": 0, "process_type": "compute", "sm_utilization": 97, "sm_utilization_exact": 97, "memory_utilization": 49,
+		"memory_utilization_exact": 48.5, "encoder_utilization": 13, "encoder_utilization_exact": 12.5, "decoder_utilization": null,
+		"decoder_utilization_exact": null, "fb_memory_mb": 61440, "command": "python3", "node_name": "n1", "cluster_id": "prod"}`,
 		FromProcessA(n.GPUs[0].Processes[0], n.GPUs[0].Index))
-	requireJSON(t, `{"pid": 7, "gpu_index": null, "process_type": "unknown", "sm_utilization": null, "memory_utilization": null,
-		"encoder_utilization": null, "decoder_utilization": null, "fb_memory_mb": null, "command": null, "node_name": "here", "cluster_id": null}`,
+	requireJSON(t, `{"pid": 7, "gpu_index": null, "process_type": "unknown", "sm_utilization": null, "sm_utilization_exact": null,
+		"memory_utilization": null, "memory_utilization_exact": null, "encoder_utilization": null, "encoder_utilization_exact": null,
+		"decoder_utilization": null, "decoder_utilization_exact": null, "fb_memory_mb": null, "command": null, "node_name": "here", "cluster_id": null}`,
 		FromProcessA(&view.Process{PID: 7, Node: "here"}, nil))
 	for input, want := range map[string]string{
 		"compute": "compute", "graphics": "graphics", "mps": "compute", "compute_graphics": "compute", "something": "unknown",
@@ -114,7 +117,9 @@ func TestDividedGPU(t *testing.T) {
 	require.Len(t, b.GPUs, 2)
 	assert.InDelta(t, 37.5, *b.GPUs[0].Utilization.GPU, 0)
 	assert.Equal(t, []ProcessB{{PID: 9, Name: new("infer"), Memory: new(int64(1024))}}, b.GPUs[0].Processes)
-	assert.InDelta(t, 37.5, *FromNodeA(n).GPUs[0].UtilizationGPU, 0)
+	assert.Equal(t, int64(38), *FromNodeA(n).GPUs[0].UtilizationGPU)
+	assert.InDelta(t, 37.5, *FromNodeA(n).GPUs[0].UtilizationGPUExact, 0)
+	assert.Equal(t, 9, FromNodeA(n).GPUs[0].Processes[0].PID)
 	assert.InDelta(t, 37.5, *formC(n).GPUs[0].Utilization, 0)
 }
 

@@ -18,9 +18,9 @@ const (
 	FormTypeA = "application/vnd.gpu.a+json"
 )
 
-// typeA returns the media type of an answer in form A. A client that selects the form by the query expects plain JSON.
+// typeA returns the media type of an answer in form A: plain JSON unless Accept selects the form.
 func typeA(r *route.Request) string {
-	if r.URL.Query().Has("form") {
+	if r.URL.Query().Has("form") || !route.Names(r.Header.Values("Accept"), FormTypeA) {
 		return route.JSON
 	}
 	return FormTypeA

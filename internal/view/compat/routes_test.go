@@ -25,8 +25,14 @@ func get(t *testing.T, s *view.Snapshot, target string, accept ...string) *httpt
 
 func ask(t *testing.T, s *view.Snapshot, method, target string, accept ...string) *httptest.ResponseRecorder {
 	t.Helper()
+	return askWith(t, s, "", method, target, accept...)
+}
+
+// askWith asks a handler whose default form is given.
+func askWith(t *testing.T, s *view.Snapshot, form, method, target string, accept ...string) *httptest.ResponseRecorder {
+	t.Helper()
 	reader := viewtest.NewReader(s)
-	h := api.New(reader, api.Settings{More: Routes(reader)})
+	h := api.New(reader, api.Settings{More: Routes(reader), DefaultForm: form})
 	t.Cleanup(h.Close)
 	r := httptest.NewRequest(method, target, nil)
 	for _, value := range accept {
@@ -85,6 +91,29 @@ func TestSelectionOfFormA(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, get(t, s, path+"?form=z").Code, path)
 		assert.Equal(t, http.StatusMethodNotAllowed, ask(t, s, http.MethodPost, path+"?form=a").Code, path)
 	}
+}
+
+// TestDefaultForm: a setting makes form A the default. The API's own form is still selected by the query and by Accept, and CSV is its own.
+func TestDefaultForm(t *testing.T) {
+	s := viewtest.Snapshot()
+	ask := func(target string, accept ...string) *httptest.ResponseRecorder {
+		return askWith(t, s, FormA, http.MethodGet, target, accept...)
+	}
+	for _, path := range []string{
+		"/api/v1/gpu/nodes", "/api/v1/gpu/nodes/n2", "/api/v1/gpu/nodes/prod/n2", "/api/v1/gpu/processes", "/api/v1/gpu/summary",
+	} {
+		own, a := string(body(t, get(t, s, path))), string(body(t, get(t, s, path+"?form=a")))
+		for _, accept := range []string{"", "*/*", "application/json"} {
+			w := ask(path, accept)
+			assert.JSONEq(t, a, string(body(t, w)), path)
+			assert.Equal(t, "application/json", w.Header().Get("Content-Type"), path)
+		}
+		assert.JSONEq(t, own, string(body(t, ask(path+"?form=own"))), path)
+		assert.JSONEq(t, own, string(body(t, ask(path, "application/vnd.gpu.own+json, application/json;q=0.9"))), path)
+		assert.JSONEq(t, own, string(body(t, get(t, s, path+"?form=own"))), path)
+	}
+	assert.Equal(t, "text/csv; charset=utf-8; header=present", ask("/api/v1/gpu/processes", "text/csv").Header().Get("Content-Type"))
+	assert.Equal(t, http.StatusOK, ask("/api/v1/gpu/metrics", "application/json").Code, "a path without form A")
 }
 
 func TestRoutesOfFormB(t *testing.T) {

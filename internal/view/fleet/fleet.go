@@ -235,6 +235,9 @@ func (f *Fleet) History(id, metric string, since time.Time) (view.History, bool)
 	return view.History{ID: id, Metric: metric, Unit: columns[i].unit, Points: past.points(i, since, &f.pasts)}, true
 }
 
+// HistoryFor returns how far back the history goes.
+func (f *Fleet) HistoryFor() time.Duration { return f.pasts.keep }
+
 // HistoryMetrics returns the metrics that have a history, by name.
 func (f *Fleet) HistoryMetrics() []string {
 	names := make([]string, 0, numColumns)

@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"path"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
 //go:embed dist/index.html dist/app.js dist/app.css
@@ -35,17 +37,17 @@ type file struct {
 	etag string
 }
 
-// New returns the handler of the page: / and /docs, and the files that they load. Other paths are answered by 404, other methods than
-// GET and HEAD by 405.
+// New returns the handler of the page: / and /docs, and the files that they load. Other paths, and other methods than GET and HEAD, are
+// answered by a problem.
 func New() http.Handler {
 	served := map[string]file{}
-	for route, name := range files {
+	for address, name := range files {
 		body, err := dist.ReadFile("dist/" + name)
 		if err != nil {
 			panic(err) // embedded: the compiler has checked that it is there
 		}
 		hash := sha256.Sum256(body)
-		served[route] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
+		served[address] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -57,10 +59,10 @@ func New() http.Handler {
 		f, found := served[r.URL.Path]
 		switch {
 		case !found:
-			http.Error(w, "There is nothing at this path. The page is at /, the description of the API at /docs.", http.StatusNotFound)
+			route.WriteProblem(w, r, route.Problem(http.StatusNotFound, "Unknown path", r.URL.EscapedPath(), "Open / for the page, or /docs for the description of the API."))
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			header.Set("Allow", "GET, HEAD")
-			http.Error(w, "The page is only read: use GET or HEAD.", http.StatusMethodNotAllowed)
+			route.WriteProblem(w, r, route.Problem(http.StatusMethodNotAllowed, "Method not allowed", r.Method, "Use GET or HEAD: nothing can be changed here."))
 		default:
 			header.Set("Content-Type", mediaTypes[path.Ext(f.name)])
 			// The files have the same names in every version: a browser asks each time whether they are still the same.

@@ -21,8 +21,8 @@ func Accepted(accept []string, offers ...string) string {
 	return best
 }
 
-// names reports whether Accept names a media type itself, not by a wildcard.
-func names(accept []string, mediaType string) bool {
+// Names reports whether Accept names a media type itself, not by a wildcard.
+func Names(accept []string, mediaType string) bool {
 	for _, r := range parseAccept(accept) {
 		if r.mediaType == mediaType && r.quality > 0 {
 			return true

@@ -16,16 +16,17 @@ import (
 // allowed are the methods: nothing that is served can be changed.
 const allowed = "GET, HEAD"
 
-// Mux returns a handler of routes. Errors, paths that no route has, other methods and panics are answered as problems.
-func Mux(routes []Route, logger *zap.Logger) http.Handler {
+// Mux returns a handler of routes. Requests that select no form get defaultForm if their path has it, otherwise the API's own. Errors, paths
+// that no route has, other methods and panics are answered as problems.
+func Mux(routes []Route, defaultForm string, logger *zap.Logger) http.Handler {
 	mux := http.NewServeMux()
 	byPath := map[string][]*Route{}
 	for i := range routes {
 		byPath[routes[i].Path] = append(byPath[routes[i].Path], &routes[i])
 	}
 	for path, forms := range byPath {
-		slices.SortFunc(forms, func(a, b *Route) int { return strings.Compare(a.Form, b.Form) }) // the default form is the first
-		mux.Handle(path, &pathHandler{forms: forms, logger: logger})
+		slices.SortFunc(forms, func(a, b *Route) int { return strings.Compare(a.Form, b.Form) }) // the API's own form is the first
+		mux.Handle(path, &pathHandler{forms: forms, standard: max(0, slices.IndexFunc(forms, func(r *Route) bool { return r.Form == defaultForm })), logger: logger})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(w, r, Problem(http.StatusNotFound, "Unknown path", r.URL.EscapedPath(), "Look in /api/v1/gpu/openapi.json for the paths."))
@@ -35,8 +36,9 @@ func Mux(routes []Route, logger *zap.Logger) http.Handler {
 
 // pathHandler answers one path.
 type pathHandler struct {
-	forms  []*Route
-	logger *zap.Logger
+	forms    []*Route
+	standard int // index of the form of requests that select none
+	logger   *zap.Logger
 }
 
 func (h *pathHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -75,21 +77,22 @@ func (h *pathHandler) form(r *http.Request) (*Route, error) {
 	if form := r.URL.Query()["form"]; len(form) > 0 {
 		var known []string
 		for _, route := range h.forms {
-			if len(form) == 1 && route.Form == form[0] && form[0] != "" {
+			if len(form) == 1 && route.formName() == form[0] {
 				return route, nil
 			}
-			if route.Form != "" {
-				known = append(known, route.Form)
-			}
+			known = append(known, route.formName())
 		}
 		return nil, BadParameter("form", fmt.Errorf("%s; give one of %s, or leave it out", quote(strings.Join(form, ", ")), strings.Join(known, ", ")))
 	}
+	if h.forms[0].CSV && Accepted(r.Header.Values("Accept"), JSON, CSV) == CSV { // only the API's own form has it
+		return h.forms[0], nil
+	}
 	for _, route := range h.forms {
-		if route.FormType != "" && names(r.Header.Values("Accept"), route.FormType) {
+		if Names(r.Header.Values("Accept"), route.formType()) {
 			return route, nil
 		}
 	}
-	return h.forms[0], nil
+	return h.forms[h.standard], nil
 }
 
 // answer answers with a problem, or ends the connection if an answer has started: half of one must not look complete.

@@ -54,7 +54,7 @@ func TestForms(t *testing.T) {
 		{Path: "/x", Parameters: []Parameter{{Name: "p"}}, Serve: text("ours")},
 		{Path: "/x", Form: "a", FormType: "application/vnd.a+json", Parameters: []Parameter{{Name: "q"}}, Serve: text("a")},
 		{Path: "/y", Serve: text("y")},
-	}, zap.NewNop())
+	}, "", zap.NewNop())
 	for _, test := range []struct{ target, accept, want string }{
 		{"/x", "", "ours"},
 		{"/x?p=1", "*/*", "ours"},
@@ -85,7 +85,7 @@ func TestFailures(t *testing.T) {
 	h := Mux([]Route{
 		{Path: "/panics", Serve: func(http.ResponseWriter, *Request) error { panic("a secret") }},
 		{Path: "/fails", Serve: func(http.ResponseWriter, *Request) error { return errors.New("a secret") }},
-	}, zap.New(core))
+	}, "", zap.New(core))
 	for i, path := range []string{"/panics", "/fails"} {
 		w := ask(h, path)
 		p := problem(t, w)
@@ -102,7 +102,7 @@ func TestFailureWithinAnAnswer(t *testing.T) {
 	h := Mux([]Route{{Path: "/half", Serve: func(w http.ResponseWriter, _ *Request) error {
 		_, _ = w.Write([]byte(strings.Repeat("x", 100_000)))
 		return errors.New("no more")
-	}}}, zap.NewNop())
+	}}}, "", zap.NewNop())
 	server := httptest.NewServer(h)
 	defer server.Close()
 	answer, err := server.Client().Get(server.URL + "/half")
@@ -131,7 +131,7 @@ func TestParameters(t *testing.T) {
 			got = r
 			return nil
 		},
-	}}, zap.NewNop())
+	}}, "", zap.NewNop())
 
 	require.Equal(t, http.StatusOK, ask(h, "/p/a%2Fb").Code)
 	assert.Equal(t, "a/b", got.Text("name"))
@@ -165,7 +165,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestRequiredParameter(t *testing.T) {
-	h := Mux([]Route{{Path: "/r", Parameters: []Parameter{{Name: "metric", Required: true}}, Serve: text("ok")}}, zap.NewNop())
+	h := Mux([]Route{{Path: "/r", Parameters: []Parameter{{Name: "metric", Required: true}}, Serve: text("ok")}}, "", zap.NewNop())
 	assert.Equal(t, "metric: it is missing", problem(t, ask(h, "/r")).Detail)
 	assert.Equal(t, "ok", ask(h, "/r?metric=x").Body.String())
 }

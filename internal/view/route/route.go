@@ -3,7 +3,10 @@
 
 package route
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+)
 
 // Media types of answers.
 const (
@@ -11,6 +14,12 @@ const (
 	CSV         = "text/csv"
 	ProblemJSON = "application/problem+json"
 	EventStream = "text/event-stream"
+)
+
+// OwnForm and OwnFormType select the API's own form of an answer, which is the default unless a setting names another.
+const (
+	OwnForm     = "own"
+	OwnFormType = "application/vnd.gpu.own+json"
 )
 
 // Route is one path, in one form of its answers.
@@ -37,10 +46,16 @@ type Route struct {
 	Problems []int
 
 	// Form is the name of a form in which another route of the same path answers too. The query parameter "form", or FormType in Accept,
-	// selects it. It is empty for the form that a path has by default.
+	// selects it. Both are empty for the API's own form.
 	Form     string
 	FormType string
 
 	// Serve answers a request whose parameters are valid. An error is answered as a problem, if nothing was written before.
 	Serve func(w http.ResponseWriter, r *Request) error
 }
+
+// formName returns the value of the query parameter "form" that selects the route's form.
+func (r *Route) formName() string { return cmp.Or(r.Form, OwnForm) }
+
+// formType returns the media type in Accept that selects the route's form.
+func (r *Route) formType() string { return cmp.Or(r.FormType, OwnFormType) }

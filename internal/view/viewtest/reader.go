@@ -57,6 +57,9 @@ func (r *Reader) Snapshot() *view.Snapshot {
 // Generation returns the generation of the present snapshot.
 func (r *Reader) Generation() uint64 { return r.Snapshot().Generation }
 
+// HistoryFor returns an hour.
+func (r *Reader) HistoryFor() time.Duration { return time.Hour }
+
 // HistoryMetrics returns the one metric that has a history.
 func (r *Reader) HistoryMetrics() []string { return []string{HistoryMetric} }
 

@@ -19,50 +19,32 @@
 typedef unsigned long long device_pointer;
 
 /* The functions of libcuda, as its header declares them. A CUresult, CUdevice or CUdevice_attribute is an int, and a handle is a pointer. */
-static struct {
-    int (*init)(unsigned);
-    int (*version)(int *);
-    int (*device)(int *, int);
-    int (*name)(char *, int, int);
-    int (*uuid)(unsigned char *, int);
-    int (*attribute)(int *, int, int);
-    int (*context)(void **, int);
-    int (*use)(void *);
-    int (*module)(void **, const void *);
-    int (*function)(void **, void *, const char *);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*wait)(void);
-    int (*memory)(size_t *, size_t *);
-    int (*allocate)(device_pointer *, size_t);
-    int (*release)(device_pointer);
-    int (*pin)(void **, size_t, unsigned);
-    int (*inside)(device_pointer, device_pointer, size_t);
-    int (*upload)(device_pointer, const void *, size_t);
-} cuda;
-
+#define FUNCTIONS(F) \
+    F(cuInit, unsigned) \
+    F(cuDriverGetVersion, int *) \
+    F(cuDeviceGet, int *, int) \
+    F(cuDeviceGetName, char *, int, int) \
+    F(cuDeviceGetUuid, unsigned char *, int) \
+    F(cuDeviceGetAttribute, int *, int, int) \
+    F(cuDevicePrimaryCtxRetain, void **, int) \
+    F(cuCtxSetCurrent, void *) \
+    F(cuModuleLoadData, void **, const void *) \
+    F(cuModuleGetFunction, void **, void *, const char *) \
+    F(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) \
+    F(cuCtxSynchronize, void) \
+    F(cuMemGetInfo_v2, size_t *, size_t *) \
+    F(cuMemAlloc_v2, device_pointer *, size_t) \
+    F(cuMemFree_v2, device_pointer) \
+    F(cuMemHostAlloc, void **, size_t, unsigned) \
+    F(cuMemcpyDtoD_v2, device_pointer, device_pointer, size_t) \
+    F(cuMemcpyHtoD_v2, device_pointer, const void *, size_t)
+#define POINTER(name, ...) static int (*name)(__VA_ARGS__);
+#define NAMED(name, ...) {#name, &name},
+FUNCTIONS(POINTER)
 static const struct {
     const char *name;
-    void *address;
-} functions[] = {
-    {"cuInit", &cuda.init},
-    {"cuDriverGetVersion", &cuda.version},
-    {"cuDeviceGet", &cuda.device},
-    {"cuDeviceGetName", &cuda.name},
-    {"cuDeviceGetUuid", &cuda.uuid},
-    {"cuDeviceGetAttribute", &cuda.attribute},
-    {"cuDevicePrimaryCtxRetain", &cuda.context},
-    {"cuCtxSetCurrent", &cuda.use},
-    {"cuModuleLoadData", &cuda.module},
-    {"cuModuleGetFunction", &cuda.function},
-    {"cuLaunchKernel", &cuda.launch},
-    {"cuCtxSynchronize", &cuda.wait},
-    {"cuMemGetInfo_v2", &cuda.memory},
-    {"cuMemAlloc_v2", &cuda.allocate},
-    {"cuMemFree_v2", &cuda.release},
-    {"cuMemHostAlloc", &cuda.pin},
-    {"cuMemcpyDtoD_v2", &cuda.inside},
-    {"cuMemcpyHtoD_v2", &cuda.upload},
-};
+    void *pointer;
+} functions[] = {FUNCTIONS(NAMED)};
 
 enum { MULTIPROCESSORS = 16, MEMORY_CLOCK_KHZ = 36, MEMORY_BUS_BITS = 37 }; /* CUdevice_attribute */
 
@@ -90,13 +72,14 @@ static double now(void)
     return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-static void check(int code, const char *what)
+static void check(int code, const char *call)
 {
     if (code) {
-        fprintf(stderr, "load: %s: CUDA error %d\n", what, code);
+        fprintf(stderr, "load: %s: CUDA error %d\n", call, code);
         exit(1);
     }
 }
+#define CHECK(call) check(call, #call)
 
 /* multiply runs the kernel once, and adjusts the rounds so that one run takes some 20 ms. It returns the seconds that it took. */
 static double multiply(void)
@@ -104,8 +87,8 @@ static double multiply(void)
     void *arguments[] = {&rounds, &result};
     double start = now(), took;
 
-    check(cuda.launch(kernel, blocks, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL), "cuLaunchKernel");
-    check(cuda.wait(), "cuCtxSynchronize");
+    CHECK(cuLaunchKernel(kernel, blocks, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL));
+    CHECK(cuCtxSynchronize());
     took = now() - start;
     if (took < 0.01 && rounds < 1u << 28)
         rounds *= 2;
@@ -126,7 +109,7 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 static device_pointer allocate(size_t size)
 {
     device_pointer p;
-    check(cuda.allocate(&p, size), "cuMemAlloc");
+    CHECK(cuMemAlloc_v2(&p, size));
     return p;
 }
 
@@ -139,7 +122,7 @@ static void phase(const char *name)
     static void *pinned;
     int code = 0;
 
-    check(cuda.memory(&available, &total), "cuMemGetInfo");
+    CHECK(cuMemGetInfo_v2(&available, &total));
     if (!strcmp(name, "device copy"))
         size = smaller(1ul << 30, available / 8);
     else if (!strcmp(name, "host copy"))
@@ -151,7 +134,7 @@ static void phase(const char *name)
     if (!strcmp(name, "device copy"))
         to = allocate(size);
     if (!strcmp(name, "host copy") && !pinned)
-        check(cuda.pin(&pinned, size, 0), "cuMemHostAlloc");
+        CHECK(cuMemHostAlloc(&pinned, size, 0));
 
     begin = now();
     printf("{\"phase\":\"%s\",\"begin\":%.6f}\n", name, begin);
@@ -160,8 +143,8 @@ static void phase(const char *name)
         device_pointer invalid = 16;
         unsigned once = 1;
         void *arguments[] = {&once, &invalid};
-        check(cuda.launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL), "cuLaunchKernel");
-        code = cuda.wait(); /* 700, CUDA_ERROR_ILLEGAL_ADDRESS: the context is of no use any more */
+        CHECK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+        code = cuCtxSynchronize(); /* 700, CUDA_ERROR_ILLEGAL_ADDRESS: the context is of no use any more */
     }
     while (!next(0)) {
         double start = now();
@@ -173,11 +156,11 @@ static void phase(const char *name)
                 busy += multiply();
             next(350);
         } else if (to) {
-            check(cuda.inside(to, from, size), "cuMemcpyDtoD");
-            check(cuda.wait(), "cuCtxSynchronize");
+            CHECK(cuMemcpyDtoD_v2(to, from, size));
+            CHECK(cuCtxSynchronize());
             busy += now() - start, bytes += size;
         } else if (!strcmp(name, "host copy")) {
-            check(cuda.upload(from, pinned, size), "cuMemcpyHtoD");
+            CHECK(cuMemcpyHtoD_v2(from, pinned, size));
             busy += now() - start, bytes += size;
         } else {
             next(-1);
@@ -189,9 +172,9 @@ static void phase(const char *name)
     if (code)
         exit(0);
     if (from)
-        check(cuda.release(from), "cuMemFree");
+        CHECK(cuMemFree_v2(from));
     if (to)
-        check(cuda.release(to), "cuMemFree");
+        CHECK(cuMemFree_v2(to));
 }
 
 int main(void)
@@ -212,20 +195,20 @@ int main(void)
             fprintf(stderr, "load: this libcuda has no %s\n", functions[i].name);
             return 1;
         }
-        memcpy(functions[i].address, &address, sizeof address);
+        memcpy(functions[i].pointer, &address, sizeof address);
     }
-    check(cuda.init(0), "cuInit");
-    check(cuda.version(&version), "cuDriverGetVersion");
-    check(cuda.device(&device, 0), "cuDeviceGet");
-    check(cuda.name(name, sizeof name, device), "cuDeviceGetName");
-    check(cuda.uuid(uuid, device), "cuDeviceGetUuid");
-    check(cuda.attribute(&processors, MULTIPROCESSORS, device), "cuDeviceGetAttribute");
-    cuda.attribute(&clock, MEMORY_CLOCK_KHZ, device); /* it stays 0 if it is not known */
-    cuda.attribute(&bits, MEMORY_BUS_BITS, device);
-    check(cuda.context(&context, device), "cuDevicePrimaryCtxRetain");
-    check(cuda.use(context), "cuCtxSetCurrent");
-    check(cuda.module(&module, ptx), "cuModuleLoadData");
-    check(cuda.function(&kernel, module, "multiply"), "cuModuleGetFunction");
+    CHECK(cuInit(0));
+    CHECK(cuDriverGetVersion(&version));
+    CHECK(cuDeviceGet(&device, 0));
+    CHECK(cuDeviceGetName(name, sizeof name, device));
+    CHECK(cuDeviceGetUuid(uuid, device));
+    CHECK(cuDeviceGetAttribute(&processors, MULTIPROCESSORS, device));
+    cuDeviceGetAttribute(&clock, MEMORY_CLOCK_KHZ, device); /* it stays 0 if it is not known */
+    cuDeviceGetAttribute(&bits, MEMORY_BUS_BITS, device);
+    CHECK(cuDevicePrimaryCtxRetain(&context, device));
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuModuleLoadData(&module, ptx));
+    CHECK(cuModuleGetFunction(&kernel, module, "multiply"));
     result = allocate(4);
     blocks = processors * 8;
     multiply();

@@ -33,6 +33,9 @@ func (r *Reader) Set(s *view.Snapshot) {
 // Tiles returns what changed after a generation.
 func (r *Reader) Tiles(since uint64) view.Tiles { return r.tiles.since(since) }
 
+// HistoryFor returns a quarter of an hour.
+func (r *Reader) HistoryFor() time.Duration { return 15 * time.Minute }
+
 // HistoryMetrics returns the metrics that have a history.
 func (r *Reader) HistoryMetrics() []string {
 	return []string{"hw.gpu.io", "hw.gpu.memory.utilization", "hw.gpu.speed", "hw.gpu.utilization", "hw.power", "hw.temperature"}

@@ -19,6 +19,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
 // DefaultServer is the address of gpu_view unless it is configured otherwise.
@@ -103,7 +105,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // JSON reads one answer into a value.
 func (c *Client) JSON(ctx context.Context, path string, query url.Values, into any) error {
-	_, body, err := c.read(ctx, path, query, "application/json")
+	_, body, err := c.read(ctx, path, query, route.OwnFormType+", "+route.JSON+";q=0.9")
 	if err != nil {
 		return err
 	}

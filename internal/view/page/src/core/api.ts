@@ -23,7 +23,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const limit = AbortSignal.timeout(20_000);
   let answer: Response;
   try {
-    answer = await fetch(BASE + path, { headers: { Accept: "application/json" }, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+    answer = await fetch(BASE + path, { headers: { Accept: "application/vnd.gpu.own+json, application/json;q=0.9" }, signal: signal ? AbortSignal.any([signal, limit]) : limit });
   } catch (e) {
     if (signal?.aborted) throw e;
     throw new Away("The collector does not answer.");

@@ -4,26 +4,26 @@
 
 /** BadPages are pages of an AMD GPU's memory that are out of use for good. */
 export interface BadPages {
-  count: number | null;
+  count: number | null; // number of bad pages
   limit: number | null; // from which on the GPU should be replaced
 }
 
 /** ClocksB is how fast a GPU's parts run. */
 export interface ClocksB {
-  graphics_clock_mhz: number | null;
-  memory_clock_mhz: number | null;
-  sm_clock_mhz: number | null;
+  graphics_clock_mhz: number | null; // of the graphics part
+  memory_clock_mhz: number | null; // of the memory
+  sm_clock_mhz: number | null; // of the SMs
 }
 
 /** ClocksC is how fast a GPU's parts run, in MHz. */
 export interface ClocksC {
-  graphics: number | null;
-  memory: number | null;
+  graphics: number | null; // of the graphics part
+  memory: number | null; // of the memory
 }
 
 /** Cluster is a Kubernetes cluster that was named by a node or by a source. */
 export interface Cluster {
-  last_seen: string;
+  last_seen: string; // when the last message about it arrived
   name: string; // k8s.cluster.name
   readable: boolean | null; // null: no source says so
   sources: Source[]; // sources that read the cluster as a whole
@@ -32,49 +32,49 @@ export interface Cluster {
 /** Container is a container, job or unit that holds or uses one GPU. */
 export interface Container {
   allocated: boolean | null; // it holds the GPU; null: not known
-  allocator: string | null;
+  allocator: string | null; // what allocated the GPU, such as device_plugin or dra
   batch_job: string | null; // of another batch system than Slurm
-  batch_system: string | null;
-  container: string | null;
-  container_id: string | null;
+  batch_system: string | null; // batch system other than Slurm
+  container: string | null; // k8s.container.name
+  container_id: string | null; // container.id
   container_name: string | null; // ContainerName is the name of a guest, or of a container without an ID.
-  energy_joules: number | null;
+  energy_joules: number | null; // energy that is attributed to it
   idle_seconds: number | null; // the counter: how long it held the GPU and did not use it
   idle_since: string | null; // IdleSince is since when it holds the GPU and does not use it; null: it uses the GPU, or has not been idle for long enough.
-  memory_bytes: number | null;
-  memory_limit_bytes: number | null;
-  namespace: string | null;
-  pod: string | null;
-  pod_uid: string | null;
-  power_watts: number | null;
+  memory_bytes: number | null; // GPU memory that its processes use
+  memory_limit_bytes: number | null; // limit of its GPU memory
+  namespace: string | null; // k8s.namespace.name
+  pod: string | null; // k8s.pod.name
+  pod_uid: string | null; // k8s.pod.uid
+  power_watts: number | null; // power that is attributed to it
   resource: string | null; // k8s.resource.name
   share: number | null; // of the GPU that it was given; null: the whole GPU, or not known
-  sharing: string | null;
-  slurm_account: string | null;
-  slurm_job: string | null;
-  slurm_partition: string | null;
+  sharing: string | null; // how the GPU is shared, such as mps or time_slicing
+  slurm_account: string | null; // account of the Slurm job
+  slurm_job: string | null; // job ID of Slurm
+  slurm_partition: string | null; // partition of the Slurm job
   slurm_sluid: string | null; // Slurm 26.05 if it names cgroups by it
-  slurm_user: string | null;
-  systemd_unit: string | null;
-  utilization: number | null;
-  workload: string | null;
-  workload_kind: string | null;
+  slurm_user: string | null; // user of the Slurm job
+  systemd_unit: string | null; // unit of systemd
+  utilization: number | null; // of the SMs or compute units, by its processes
+  workload: string | null; // name of the workload
+  workload_kind: string | null; // kind of the workload, such as Job
 }
 
 /** Driver is a vendor's driver on a node. */
 export interface Driver {
-  vendor: string;
-  version: string;
+  vendor: string; // hw.vendor
+  version: string; // version of the driver
 }
 
 /** Event is one log record of the receiver. */
 export interface Event {
   attributes: Record<string, unknown>; // as sent
-  body: string | null;
-  cluster: string | null;
+  body: string | null; // text of the log record
+  cluster: string | null; // k8s.cluster.name; null outside clusters
   gpu: string | null; // hw.id
   name: string; // hw.gpu.status, hw.gpu.xid and others
-  node: string | null;
+  node: string | null; // k8s.node.name, else host.name
   observed: string; // when the collector that read it learnt of it
   severity: string; // INFO, WARN, ERROR, as OTLP has it
   time: string; // of the event
@@ -83,9 +83,9 @@ export interface Event {
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface EventList {
-  items: Event[];
-  next: string | null;
-  time: string;
+  items: Event[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
@@ -97,8 +97,8 @@ export interface Fabric {
 
 /** Fan is one fan. */
 export interface Fan {
-  sensor: string;
-  speed_ratio: number;
+  sensor: string; // name of the fan
+  speed_ratio: number; // share of its highest speed
 }
 
 /** Finding is something that is wrong now, or was, and what to do about it. */
@@ -106,221 +106,228 @@ export interface Finding {
   age_seconds: number | null; // since begin, until end
   begin: string | null; // when it began, at the latest; null: not known
   begin_known: boolean; // false: it was there already when this collector first saw the node or the GPU
-  cluster: string | null;
+  cluster: string | null; // k8s.cluster.name; null outside clusters
   consequence: string; // what it means for work on the GPUs
   detail: string; // why, in the data's words
   end: string | null; // null: it goes on
   gpu: string | null; // hw.id; null: the node as a whole
-  index: number | null;
+  index: number | null; // hw.gpu.index of the GPU
   kind: string; // gpu_failed, gpu_degraded, unreadable, missing, stale, throttled, remap, xid
   node: string | null; // null: the cluster as a whole
   remedy: string; // what to do
   runbook: string; // the address of the steps
-  severity: string;
+  severity: string; // error, warning, info
   source: string | null; // hw.gpu.source.name of what is unreadable
   vendor: string | null; // hw.vendor of what is unreadable
-  what: string;
+  what: string; // what is wrong, in one line
   workloads: string[]; // that hold the GPUs, else that use them
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface FindingList {
-  items: Finding[];
-  next: string | null;
-  time: string;
+  items: Finding[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
 /** GPU is a device: a package, a MIG instance or an AMD partition. */
 export interface GPU {
   allocated: number | null; // hw.gpu.allocated: 1: held by a container; null: not known
-  bad_pages: BadPages;
+  bad_pages: BadPages; // pages of its memory that are out of use
   clock_limits_hertz: Record<string, number>; // by hw.gpu.clock_domain; empty unless hw.gpu.speed.limit is enabled
   clocks_hertz: Record<string, number>; // by hw.gpu.clock_domain
-  cluster: string | null;
-  compute_capability: string | null;
-  containers: Container[];
-  driver_version: string | null;
+  cluster: string | null; // k8s.cluster.name; null outside clusters
+  compute_capability: string | null; // CUDA compute capability, or the gfx target of an AMD GPU
+  containers: Container[]; // containers, jobs and units that hold or use it
+  driver_version: string | null; // version of the vendor's driver
   errors: Record<string, number>; // memory errors by error.type
-  fabric: Fabric;
-  fans: Fan[];
+  fabric: Fabric; // its state in the NVLink fabric
+  fans: Fan[]; // its fans
   faults: string[]; // error.type of hw.gpu.fault that are 1
-  firmware_version: string | null;
+  firmware_version: string | null; // version of the VBIOS
   id: string; // hw.id
   index: number | null; // hw.gpu.index
-  interconnects: Interconnect[];
-  last_seen: string;
-  memory: Memory;
+  interconnects: Interconnect[]; // links to other GPUs, by kind
+  last_seen: string; // when the last message about it arrived
+  memory: Memory; // its memory
   memory_banks: Record<string, number>; // banks of the memory, by the spare rows that they have left
-  model: string | null;
+  model: string | null; // hw.model
   name: string | null; // hw.name
-  node: string;
-  numa_node: number | null;
+  node: string; // name of the node
+  numa_node: number | null; // NUMA node that is nearest to the GPU
   parent: string | null; // hw.parent: the package of a partition
-  partition_profile: string | null;
-  pci_address: string | null;
-  pcie: PCIe;
+  partition_profile: string | null; // profile of a partition, such as 1g.10gb
+  pci_address: string | null; // PCI address, such as 0000:10:00.0
+  pcie: PCIe; // its PCIe link
   pending_modes: string[]; // hw.gpu.mode.name of those that wait for a reset
-  performance_state: number | null;
-  power: Power;
-  processes: Process[];
-  recovery_action: string | null;
+  performance_state: number | null; // number of the performance state: 0 for P0, the fastest
+  power: Power; // its power
+  processes: Process[]; // processes on it
+  recovery_action: string | null; // what the driver asks for, such as reset; null: it asks for nothing, or no source reports it
   remap_states: string[]; // that are 1
-  remapped_rows: Record<string, number>;
-  retired_pages: Record<string, number>;
-  serial_number: string | null;
+  remapped_rows: Record<string, number>; // remapped rows of its memory, by cause
+  retired_pages: Record<string, number>; // retired pages of its memory, by cause
+  serial_number: string | null; // hw.serial_number
   stale: boolean; // its node is silent: everything below is as it was then
   status: string | null; // hw.state of hw.status that is 1: ok, degraded, failed, predicted_failure; null: nothing is known
   temperature_margins_celsius: Record<string, number>; // by hw.limit_type
-  temperatures: Temperature[];
-  throttle_seconds: Record<string, number>;
+  temperatures: Temperature[]; // temperature sensors
+  throttle_seconds: Record<string, number>; // how long clocks were throttled, by reason
   throttled: string[]; // reasons that hold now
-  utilization: Utilization;
-  vendor: string | null;
+  utilization: Utilization; // how busy its parts were
+  vendor: string | null; // hw.vendor
   xids: Record<string, number>; // by code
 }
 
-/** GPUA is a GPU in form A. */
+/** GPUA is a GPU in form A. Fields that are whole numbers in its clients are rounded, and the field of the same name with _exact has the decimals. */
 export interface GPUA {
-  driver_version: string | null;
-  fan_speed_percent: number | null;
-  index: number | null;
-  memory_free_mb: number | null;
-  memory_total_mb: number | null;
-  memory_used_mb: number | null;
-  name: string | null;
-  pcie_generation: number | null;
-  pcie_link_width: number | null;
-  power_draw_watts: number | null;
-  power_limit_watts: number | null;
-  temperature_celsius: number | null;
-  utilization_gpu_percent: number | null;
-  utilization_memory_percent: number | null; // of the memory controller
-  uuid: string;
+  driver_version: string | null; // version of the vendor's driver
+  fan_speed_percent: number | null; // fastest fan, rounded
+  fan_speed_percent_exact: number | null; // the same, with decimals
+  index: number | null; // number of the GPU on its node
+  memory_free_mb: number | null; // in MiB, without what the driver reserves
+  memory_total_mb: number | null; // in MiB
+  memory_used_mb: number | null; // in MiB
+  name: string | null; // model
+  pcie_generation: number | null; // present generation of the PCIe link
+  pcie_link_width: number | null; // present number of PCIe lanes
+  power_draw_watts: number | null; // power draw
+  power_limit_watts: number | null; // enforced power limit
+  processes: ProcessA[]; // running processes on the GPU and on its partitions
+  temperature_celsius: number | null; // hottest sensor except the memory's, rounded
+  temperature_celsius_exact: number | null; // the same, with decimals
+  utilization_gpu_percent: number | null; // how busy the GPU was, rounded
+  utilization_gpu_percent_exact: number | null; // the same, with decimals
+  utilization_memory_percent: number | null; // how busy the memory controller was, rounded
+  utilization_memory_percent_exact: number | null; // the same, with decimals
+  uuid: string; // hw.id
 }
 
 /** GPUB is a GPU in form B. */
 export interface GPUB {
-  clocks: ClocksB;
-  driver_version: string | null;
-  fan_speed_percent: number | null;
-  gpu_id: number | null;
-  gpu_name: string | null;
-  gpu_uuid: string;
-  memory: MemoryB;
+  clocks: ClocksB; // its clocks
+  driver_version: string | null; // version of the vendor's driver
+  fan_speed_percent: number | null; // fastest fan
+  gpu_id: number | null; // number of the GPU on its machine
+  gpu_name: string | null; // model
+  gpu_uuid: string; // hw.id
+  memory: MemoryB; // its memory
   performance_state: string | null; // P0
-  power: PowerB;
-  processes: ProcessB[];
-  temperature: TemperatureB;
-  utilization: UtilizationB;
+  power: PowerB; // its power
+  processes: ProcessB[]; // processes on the GPU and on its partitions
+  temperature: TemperatureB; // its temperature and limits
+  utilization: UtilizationB; // how busy its parts were
 }
 
 /** GPUC is a GPU in form C. */
 export interface GPUC {
-  clock_speeds: ClocksC;
-  id: string;
-  memory: MemoryC;
-  name: string | null;
+  clock_speeds: ClocksC; // its clocks
+  id: string; // gpu-<index>, with cluster and node before it if the answer has several nodes; hw.id without an index
+  memory: MemoryC; // its memory
+  name: string | null; // model
   power_usage: number | null; // watts
   temperature: number | null; // degrees Celsius
   utilization: number | null; // percent
-  uuid: string;
+  uuid: string; // hw.id
 }
 
 /** GPUMetrics is one GPU, and the partitions into which it is divided. */
 export interface GPUMetrics {
   allocated: number | null; // hw.gpu.allocated: 1: held by a container; null: not known
-  bad_pages: BadPages;
+  bad_pages: BadPages; // pages of its memory that are out of use
   clock_limits_hertz: Record<string, number>; // by hw.gpu.clock_domain; empty unless hw.gpu.speed.limit is enabled
   clocks_hertz: Record<string, number>; // by hw.gpu.clock_domain
-  cluster: string | null;
-  compute_capability: string | null;
-  containers: Container[];
-  driver_version: string | null;
+  cluster: string | null; // k8s.cluster.name; null outside clusters
+  compute_capability: string | null; // CUDA compute capability, or the gfx target of an AMD GPU
+  containers: Container[]; // containers, jobs and units that hold or use it
+  driver_version: string | null; // version of the vendor's driver
   errors: Record<string, number>; // memory errors by error.type
-  fabric: Fabric;
-  fans: Fan[];
+  fabric: Fabric; // its state in the NVLink fabric
+  fans: Fan[]; // its fans
   faults: string[]; // error.type of hw.gpu.fault that are 1
-  firmware_version: string | null;
+  firmware_version: string | null; // version of the VBIOS
   id: string; // hw.id
   index: number | null; // hw.gpu.index
-  instance: string;
-  interconnects: Interconnect[];
-  last_seen: string;
-  memory: Memory;
+  instance: string; // host on which the exporter runs
+  interconnects: Interconnect[]; // links to other GPUs, by kind
+  last_seen: string; // when the last message about it arrived
+  memory: Memory; // its memory
   memory_banks: Record<string, number>; // banks of the memory, by the spare rows that they have left
-  model: string | null;
+  model: string | null; // hw.model
   name: string | null; // hw.name
-  node: string;
-  numa_node: number | null;
+  node: string; // name of the node
+  numa_node: number | null; // NUMA node that is nearest to the GPU
   parent: string | null; // hw.parent: the package of a partition
-  partition_profile: string | null;
-  partitions: GPU[];
-  pci_address: string | null;
-  pcie: PCIe;
+  partition_profile: string | null; // profile of a partition, such as 1g.10gb
+  partitions: GPU[]; // partitions of the GPU; empty if it is not divided
+  pci_address: string | null; // PCI address, such as 0000:10:00.0
+  pcie: PCIe; // its PCIe link
   pending_modes: string[]; // hw.gpu.mode.name of those that wait for a reset
-  performance_state: number | null;
-  power: Power;
-  processes: Process[];
-  recovery_action: string | null;
+  performance_state: number | null; // number of the performance state: 0 for P0, the fastest
+  power: Power; // its power
+  processes: Process[]; // processes on it
+  recovery_action: string | null; // what the driver asks for, such as reset; null: it asks for nothing, or no source reports it
   remap_states: string[]; // that are 1
-  remapped_rows: Record<string, number>;
-  retired_pages: Record<string, number>;
-  serial_number: string | null;
+  remapped_rows: Record<string, number>; // remapped rows of its memory, by cause
+  retired_pages: Record<string, number>; // retired pages of its memory, by cause
+  serial_number: string | null; // hw.serial_number
   stale: boolean; // its node is silent: everything below is as it was then
   status: string | null; // hw.state of hw.status that is 1: ok, degraded, failed, predicted_failure; null: nothing is known
   temperature_margins_celsius: Record<string, number>; // by hw.limit_type
-  temperatures: Temperature[];
-  throttle_seconds: Record<string, number>;
+  temperatures: Temperature[]; // temperature sensors
+  throttle_seconds: Record<string, number>; // how long clocks were throttled, by reason
   throttled: string[]; // reasons that hold now
-  time: string;
-  utilization: Utilization;
-  vendor: string | null;
+  time: string; // when the answer was made
+  utilization: Utilization; // how busy its parts were
+  vendor: string | null; // hw.vendor
   xids: Record<string, number>; // by code
 }
 
 /** Health says that the exporter answers, and what it has. */
 export interface Health {
-  generation: number;
-  instance: string;
-  nodes: number;
+  generation: number; // grows with every message that changes something
+  instance: string; // host on which the exporter runs
+  nodes: number; // number of known nodes
   status: string; // ok
-  time: string;
+  time: string; // when the answer was made
 }
 
 /** History is the recent past of one quantity of one GPU. */
 export interface History {
-  id: string;
-  metric: string;
+  id: string; // hw.id
+  kept_seconds: number; // how far back the history goes: the setting history
+  metric: string; // name of the metric
   points: HistoryPoint[]; // by time
-  unit: string;
+  shortened: boolean; // the request asks for an earlier time than the history goes back to
+  unit: string; // unit of the values
 }
 
 /** HistoryPoint is what was read from its time until the time of the next point. A null is a gap: nothing was read then. */
 export interface HistoryPoint {
   max: number | null; // rounded up to 8 bits unless it is the mean
   min: number | null; // rounded down to 8 bits unless it is the mean
-  time: string;
+  time: string; // start of the interval of the point
   value: number | null; // the mean
 }
 
 /** Info says whether GPUs can be read, and what cannot. */
 export interface Info {
   available: boolean; // at least one GPU was read
-  clusters: Cluster[];
-  drivers: Driver[];
-  gpu_count: number;
-  instance: string;
-  node_count: number;
-  sources: NodeSource[];
-  time: string;
-  vendors: string[];
+  clusters: Cluster[]; // clusters, by name
+  drivers: Driver[]; // drivers of the nodes
+  gpu_count: number; // number of GPUs, without partitions
+  instance: string; // host on which the exporter runs
+  node_count: number; // number of nodes
+  sources: NodeSource[]; // sources of all nodes and clusters
+  time: string; // when the answer was made
+  vendors: string[]; // vendors of the GPUs
 }
 
 /** InfoB reports in form B whether there are GPUs. */
 export interface InfoB {
   available: boolean; // at least one GPU was read
-  gpu_count: number;
+  gpu_count: number; // number of GPUs, without partitions
   libraries: string[]; // the sources that read a GPU, by name; not of the form
   pynvml_installed: boolean; // NVML reads a GPU
 }
@@ -328,71 +335,71 @@ export interface InfoB {
 /** Interconnect is all links of one kind to other GPUs. */
 export interface Interconnect {
   errors: Record<string, number>; // by error.type
-  links_down: number | null;
-  links_up: number | null;
-  received_bytes: number | null;
-  transmitted_bytes: number | null;
+  links_down: number | null; // number of links that do not work
+  links_up: number | null; // number of links that work
+  received_bytes: number | null; // bytes received, since the counter started
+  transmitted_bytes: number | null; // bytes sent, since the counter started
   type: string; // nvlink, xgmi
 }
 
 /** Memory is a device's memory, or the sum over devices. */
 export interface Memory {
   free_bytes: number | null; // total - used - reserved; an absent reserved counts 0
-  reserved_bytes: number | null;
-  total_bytes: number | null;
-  used_bytes: number | null;
+  reserved_bytes: number | null; // what the driver keeps for itself
+  total_bytes: number | null; // size
+  used_bytes: number | null; // what processes use
   utilization: number | null; // used / total
 }
 
 /** MemoryB is a GPU's memory. */
 export interface MemoryB {
-  free_mb: number | null;
-  total_mb: number | null;
-  used_mb: number | null;
+  free_mb: number | null; // in MiB, without what the driver reserves
+  total_mb: number | null; // in MiB
+  used_mb: number | null; // in MiB
   utilization_percent: number | null; // used of total
 }
 
 /** MemoryC is a GPU's memory in MiB. */
 export interface MemoryC {
-  free: number | null;
-  total: number | null;
-  used: number | null;
+  free: number | null; // in MiB, without what the driver reserves
+  total: number | null; // in MiB
+  used: number | null; // in MiB
 }
 
 /** Metrics is every GPU with sums and means beside them. */
 export interface Metrics {
-  gpus: GPU[];
-  instance: string;
-  next: string | null;
-  summary: Summary;
-  time: string;
-  total: number;
+  gpus: GPU[]; // entries of this page
+  instance: string; // host on which the exporter runs
+  next: string | null; // cursor of the next page; null: this is the last page
+  summary: Summary; // sums and means over all requested GPUs, on all pages
+  time: string; // when the answer was made
+  total: number; // entries on all pages
 }
 
 /** MetricsB is a machine in form B. The averages of utilizations are in percent. */
 export interface MetricsB {
-  average_gpu_utilization: number | null;
+  average_gpu_utilization: number | null; // mean of the GPUs that have a value
   average_memory_utilization: number | null; // of the GPUs' utilization.memory_percent
-  average_temperature: number | null;
-  gpu_count: number;
-  gpus: GPUB[];
-  instance_id: string;
-  timestamp: string;
-  total_memory_total_mb: number | null;
-  total_memory_used_mb: number | null;
-  total_power_draw_watts: number | null;
+  average_temperature: number | null; // mean of the GPUs that have a value
+  gpu_count: number; // number of GPUs, without partitions
+  gpus: GPUB[]; // its GPUs, by index
+  instance_id: string; // name of the machine
+  timestamp: string; // when the last message of the machine arrived
+  total_memory_total_mb: number | null; // sum over the GPUs, in MiB
+  total_memory_used_mb: number | null; // sum over the GPUs, in MiB
+  total_power_draw_watts: number | null; // sum over the GPUs
 }
 
 /** MetricsC is every GPU in form C. */
 export interface MetricsC {
-  gpus: GPUC[];
-  timestamp: string;
+  gpus: GPUC[]; // GPUs of all requested nodes
+  timestamp: string; // when the answer was made
 }
 
 /** Node is a machine with GPUs, or without. */
 export interface Node {
   cluster: string | null; // k8s.cluster.name; null outside clusters
-  drivers: Driver[];
+  drivers: Driver[]; // vendors' drivers on it
   gpu_count: number | null; // hw.gpu.count visible, packages
   gpus: GPU[]; // by index, then ID; each partition behind its package
   host: string | null; // host.name
@@ -403,73 +410,73 @@ export interface Node {
   missing: number | null; // hw.gpu.count missing
   name: string; // k8s.node.name, else host.name
   readable: boolean | null; // false: a source cannot read it; null: no source says so
-  sources: Source[];
-  state: string;
+  sources: Source[]; // sources that read its GPUs
+  state: string; // live, or stale: silent for three intervals
   unmanaged: number | null; // hw.gpu.count unmanaged
 }
 
 /** NodeA is a node in form A. */
 export interface NodeA {
-  cluster_id: string | null;
-  gpu_count: number | null; // null: the node cannot be read
-  gpus: GPUA[];
-  labels: Record<string, string>;
-  node_name: string;
-  total_memory_mb: number | null;
+  cluster_id: string | null; // k8s.cluster.name; null outside clusters
+  gpu_count: number | null; // number of entries in gpus; null: the node cannot be read
+  gpus: GPUA[]; // by index; a GPU with partitions is one entry
+  labels: Record<string, string>; // labels of the Kubernetes node that the receiver sends
+  node_name: string; // k8s.node.name, else host.name
+  total_memory_mb: number | null; // sum over the GPUs, in MiB
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface NodeList {
-  items: Node[];
-  next: string | null;
-  time: string;
+  items: Node[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
 /** NodeSource is a source and the node that it reads. */
 export interface NodeSource {
-  cluster: string | null;
+  cluster: string | null; // k8s.cluster.name; null outside clusters
   name: string; // hw.gpu.source.name
-  node: string | null;
-  readable: boolean;
+  node: string | null; // node that it reads; null: it reads a cluster as a whole
+  readable: boolean; // the source can be read
   reasons: string[]; // error.type of what it cannot read now
   vendor: string | null; // hw.vendor
 }
 
 /** PCIe is the link to the machine. */
 export interface PCIe {
-  errors: Record<string, number>; // Errors and PortErrors are those that the GPU and the port above it have found (AER), by error.type.
-  generation: number | null;
-  max_generation: number | null;
-  max_width: number | null;
-  port_errors: Record<string, number>;
-  received_bytes: number | null;
-  replays: number | null;
+  errors: Record<string, number>; // that the GPU has found (AER), by error.type
+  generation: number | null; // present generation of the link
+  max_generation: number | null; // highest generation that both ends support
+  max_width: number | null; // highest number of lanes that both ends support
+  port_errors: Record<string, number>; // that the port above the GPU has found (AER), by error.type
+  received_bytes: number | null; // hw.gpu.io, received
+  replays: number | null; // packets that were sent again, since the counter started
   transmitted_bytes: number | null; // hw.gpu.io
-  width: number | null;
+  width: number | null; // present number of lanes
 }
 
 /** Power is what a GPU draws. */
 export interface Power {
-  energy_joules: number | null;
+  energy_joules: number | null; // energy since the counter started
   limit_watts: number | null; // enforced
   max_limit_watts: number | null; // the highest that can be set
   utilization: number | null; // watts / limit
-  watts: number | null;
+  watts: number | null; // power draw
 }
 
 /** PowerB is what a GPU draws. */
 export interface PowerB {
-  power_draw_watts: number | null;
-  power_limit_watts: number | null;
-  power_usage_percent: number | null;
+  power_draw_watts: number | null; // power draw
+  power_limit_watts: number | null; // enforced power limit
+  power_usage_percent: number | null; // draw of the limit
 }
 
 /** Problem is the form of every error (RFC 9457, application/problem+json). */
 export interface Problem {
   candidates?: string[]; // for an ambiguous name: cluster/node
   detail: string; // which cluster, node, GPU or parameter
-  instance: string;
+  instance: string; // path of the request
   reasons?: string[]; // of sources that cannot read
   remedy: string; // what to do
   status: number; // HTTP status
@@ -480,74 +487,78 @@ export interface Problem {
 /** Process is a process on one GPU. */
 export interface Process {
   batch_job: string | null; // of another batch system than Slurm
-  batch_system: string | null;
-  cluster: string | null;
-  command: string | null;
-  command_line: string | null;
-  container: string | null;
-  container_id: string | null;
+  batch_system: string | null; // batch system other than Slurm
+  cluster: string | null; // k8s.cluster.name; null outside clusters
+  command: string | null; // process.command
+  command_line: string | null; // process.command_line
+  container: string | null; // k8s.container.name
+  container_id: string | null; // container.id
   container_name: string | null; // ContainerName is the name of a guest, or of a container without an ID.
-  decoder_utilization: number | null;
-  encoder_utilization: number | null;
+  decoder_utilization: number | null; // of the video decoder
+  encoder_utilization: number | null; // of the video encoder
   gpu: string; // hw.id
-  gpu_index: number | null;
-  memory_bytes: number | null;
-  memory_controller_utilization: number | null;
+  gpu_index: number | null; // hw.gpu.index
+  memory_bytes: number | null; // GPU memory that it uses
+  memory_controller_utilization: number | null; // of the memory controller
   name: string | null; // process.executable.name
-  namespace: string | null;
-  node: string;
-  owner: string | null;
-  pid: number;
-  pod: string | null;
-  pod_uid: string | null;
-  slurm_account: string | null;
-  slurm_job: string | null;
-  slurm_partition: string | null;
+  namespace: string | null; // k8s.namespace.name
+  node: string; // name of the node
+  owner: string | null; // user that runs it
+  pid: number; // process ID
+  pod: string | null; // k8s.pod.name
+  pod_uid: string | null; // k8s.pod.uid
+  slurm_account: string | null; // account of the Slurm job
+  slurm_job: string | null; // job ID of Slurm
+  slurm_partition: string | null; // partition of the Slurm job
   slurm_sluid: string | null; // Slurm 26.05 if it names cgroups by it
-  slurm_user: string | null;
-  started: string | null;
-  systemd_unit: string | null;
+  slurm_user: string | null; // user of the Slurm job
+  started: string | null; // when it started
+  systemd_unit: string | null; // unit of systemd
   type: string | null; // process.gpu.type
-  user_id: string | null;
+  user_id: string | null; // ID of the user that runs it
   utilization: number | null; // of the SMs or compute units
-  workload: string | null;
-  workload_kind: string | null;
+  workload: string | null; // name of the workload
+  workload_kind: string | null; // kind of the workload, such as Job
 }
 
-/** ProcessA is a process on a GPU in form A. The utilizations are in percent. */
+/** ProcessA is a process on a GPU in form A. Utilizations are in percent. They are rounded as the fields of GPUA are. */
 export interface ProcessA {
-  cluster_id: string | null;
-  command: string | null;
-  decoder_utilization: number | null;
-  encoder_utilization: number | null;
-  fb_memory_mb: number | null;
-  gpu_index: number | null;
-  memory_utilization: number | null; // of the memory controller
-  node_name: string;
-  pid: number;
+  cluster_id: string | null; // k8s.cluster.name; null outside clusters
+  command: string | null; // name of the program, else its command
+  decoder_utilization: number | null; // of the video decoder, rounded
+  decoder_utilization_exact: number | null; // the same, with decimals
+  encoder_utilization: number | null; // of the video encoder, rounded
+  encoder_utilization_exact: number | null; // the same, with decimals
+  fb_memory_mb: number | null; // GPU memory that it uses, in MiB
+  gpu_index: number | null; // number of the GPU on its node
+  memory_utilization: number | null; // of the memory controller, rounded
+  memory_utilization_exact: number | null; // the same, with decimals
+  node_name: string; // k8s.node.name, else host.name
+  pid: number; // process ID
   process_type: string; // compute, graphics, unknown
-  sm_utilization: number | null;
+  sm_utilization: number | null; // of the SMs or compute units, rounded
+  sm_utilization_exact: number | null; // the same, with decimals
 }
 
 /** ProcessB is a process on a GPU. */
 export interface ProcessB {
-  pid: number;
-  process_name: string | null;
-  used_memory_mb: number | null;
+  pid: number; // process ID
+  process_name: string | null; // name of the program, else its command
+  used_memory_mb: number | null; // GPU memory that it uses, in MiB
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface ProcessList {
-  items: Process[];
-  next: string | null;
-  time: string;
+  items: Process[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
 /** Source is one way in which GPUs are read, and its state (hw.gpu.source.readable, hw.gpu.source.failure). */
 export interface Source {
   name: string; // hw.gpu.source.name
-  readable: boolean;
+  readable: boolean; // the source can be read
   reasons: string[]; // error.type of what it cannot read now
   vendor: string | null; // hw.vendor
 }
@@ -555,7 +566,7 @@ export interface Source {
 /** Summary is the sum over the packages of a fleet, or of one group of it. Partitions are never counted beside their package. */
 export interface Summary {
   by: string | null; // cluster, node, namespace, workload, model; null: everything
-  cluster: string | null;
+  cluster: string | null; // k8s.cluster.name of the group; null: several clusters, or none
   degraded: number; // hw.status
   failed: number; // hw.status
   gpus: number; // each is counted once in the following
@@ -566,11 +577,11 @@ export interface Summary {
   memory_utilization: number | null; // used / total of the sums
   namespace: string | null; // of a workload or a namespace
   node: string | null; // of a node, or of a workload other than a pod
-  nodes: number;
+  nodes: number; // number of nodes
   power_limit_watts: number | null; // sum
   power_watts: number | null; // sum
   predicted_failure: number; // hw.status
-  processes: number | null;
+  processes: number | null; // number of processes on the GPUs; null: no source reports processes
   stale: number; // of nodes that are silent
   stale_nodes: number; // that are silent
   temperature_celsius: number | null; // mean of the GPUs' hottest core sensor
@@ -582,105 +593,105 @@ export interface Summary {
 
 /** SummaryA is the summary of a cluster, or of everything, in form A. */
 export interface SummaryA {
-  average_gpu_utilization_percent: number | null;
-  average_temperature_celsius: number | null;
-  cluster_id: string | null;
-  gpu_count: number;
-  memory_utilization_percent: number | null; // used of total
-  node_count: number;
-  total_memory_mb: number | null;
-  used_memory_mb: number | null;
+  average_gpu_utilization_percent: number | null; // mean of the GPUs that have a value
+  average_temperature_celsius: number | null; // mean of the GPUs that have a value
+  cluster_id: string | null; // the requested cluster; null: everything
+  gpu_count: number; // number of GPUs; partitions are not counted
+  memory_utilization_percent: number | null; // used of total memory
+  node_count: number; // number of nodes
+  total_memory_mb: number | null; // sum over the GPUs, in MiB
+  used_memory_mb: number | null; // sum over the GPUs, in MiB
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface SummaryList {
-  items: Summary[];
-  next: string | null;
-  time: string;
+  items: Summary[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
 /** Temperature is what one sensor measures. */
 export interface Temperature {
-  celsius: number | null;
+  celsius: number | null; // present temperature; null: only the limits are known
   limits_celsius: Record<string, number>; // by hw.limit_type
   sensor: string; // hw.sensor_location
 }
 
 /** TemperatureB is a GPU's temperature. */
 export interface TemperatureB {
-  current_celsius: number | null;
-  shutdown_threshold_celsius: number | null;
-  slowdown_threshold_celsius: number | null;
+  current_celsius: number | null; // hottest sensor except the memory's
+  shutdown_threshold_celsius: number | null; // at which the GPU shuts down
+  slowdown_threshold_celsius: number | null; // at which clocks are throttled
 }
 
 /** Tile is a GPU on the page of a fleet: what one rectangle needs, and little more. */
 export interface Tile {
-  cluster?: string | null;
-  id: string;
+  cluster?: string | null; // k8s.cluster.name
+  id: string; // hw.id
   idle?: boolean; // a container holds it and does not use it
-  index: number | null;
+  index: number | null; // hw.gpu.index
   memory: number | null; // used / total, rounded to hundredths
-  model: string | null;
+  model: string | null; // hw.model
   namespace?: string | null; // of the holder, else of the user, if there is one
-  node: string;
-  parent?: string | null;
-  stale?: boolean;
-  status: string | null;
+  node: string; // name of the node
+  parent?: string | null; // hw.id of the package of a partition
+  stale?: boolean; // its node is silent
+  status: string | null; // hw.status; null: no source reports it
   throttled?: boolean; // for a reason that is not by design
   utilization: number | null; // in hundredths, rounded
 }
 
 /** Tiles is what changed after a generation: new and changed tiles, and the IDs of those that are gone. */
 export interface Tiles {
-  generation: number;
-  gone: string[];
-  tiles: Tile[];
+  generation: number; // the generation that the answer leads to: the next value of since
+  gone: string[]; // hw.id of tiles that are gone
+  tiles: Tile[]; // new and changed tiles
   whole: boolean; // everything is in it: drop what was known
 }
 
 /** Utilization is the share of time in which a part was busy. */
 export interface Utilization {
-  decoder: number | null;
-  encoder: number | null;
-  general: number | null;
-  jpeg: number | null;
-  memory_controller: number | null;
-  optical_flow: number | null;
+  decoder: number | null; // of the video decoder
+  encoder: number | null; // of the video encoder
+  general: number | null; // of the SMs or compute units
+  jpeg: number | null; // of the JPEG engine
+  memory_controller: number | null; // of the memory controller
+  optical_flow: number | null; // of the optical flow accelerator
 }
 
 /** UtilizationB is how busy a GPU's parts are, in percent. */
 export interface UtilizationB {
-  decoder_percent: number | null;
-  encoder_percent: number | null;
-  gpu_percent: number | null;
+  decoder_percent: number | null; // the video decoder
+  encoder_percent: number | null; // the video encoder
+  gpu_percent: number | null; // the SMs or compute units
   memory_percent: number | null; // the memory controller
 }
 
 /** Workload is what a workload holds and uses: the top owner of pods, a pod without owner, a job, a unit. */
 export interface Workload {
-  cluster: string | null;
-  energy_joules: number | null;
+  cluster: string | null; // k8s.cluster.name; null outside clusters
+  energy_joules: number | null; // energy of its devices that is attributed to it, in sum
   gpus: string[]; // hw.id
   held: number | null; // devices allocated to it; null: not known
   idle: number | null; // devices that it holds and has not used for a time; null: not known
   idle_seconds: number | null; // the counter: the sum over its devices, since they were allocated
   idle_since: string | null; // when the first of them became idle
-  kind: string | null;
-  memory_bytes: number | null;
-  name: string;
-  namespace: string | null;
+  kind: string | null; // kind of the workload, such as Job
+  memory_bytes: number | null; // GPU memory that it uses, in sum
+  name: string; // name of the workload
+  namespace: string | null; // k8s.namespace.name
   node: string | null; // of a workload other than a pod
-  pods: number;
-  power_watts: number | null;
+  pods: number; // number of its pods on the nodes
+  power_watts: number | null; // power of its devices that is attributed to it, in sum
   used: number; // devices on which it has processes, memory or load, and is not idle
 }
 
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface WorkloadList {
-  items: Workload[];
-  next: string | null;
-  time: string;
+  items: Workload[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
   total: number; // entries on all pages
 }
 
