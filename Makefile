@@ -21,7 +21,9 @@ RUN := --collector $(DIST) --log demo-output/collector.log --also "Prometheus ht
 
 .PHONY: demo
 demo: otelcol-gpu otelgpu nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
-	@umask 077; mkdir -p demo-output; \
+	@go build -o bin/demonode ./test/nvmlsim/demonode
+	@umask 077; mkdir -p demo-output; export DEMO_NODE=$$(mktemp -d); bin/demonode $$DEMO_NODE & \
+		trap "kill $$! 2>/dev/null; rm -rf $$DEMO_NODE" EXIT; until [ -S $$DEMO_NODE/kubelet.sock ]; do sleep 0.1; done; \
 		NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
 		bin/otelgpu run --simulated --config config/demo.yaml $(RUN)
 

@@ -25,10 +25,12 @@ func filters() map[string]string {
 		"namespace": "only this `NAMESPACE`",
 		"pod":       "only this `POD`",
 		"gpu":       "only this `GPU`, by its ID, PCI address or, with a node, its index",
-		"by":        "the summary's groups: cluster, node, namespace, workload or model",
+		"by":        "the summary's groups: cluster, node, namespace, workload or model; of teams: namespace, slurm_account, workload or label",
+		"label":     "teams: the `LABEL` of pods by which --by label groups; gpus: only of pods with NAME=VALUE",
 		"severity":  "only problems or events of this `SEVERITY` or a higher one",
 		"kind":      "only problems of this `KIND`",
 		"state":     "problems: present or ended; nodes: live or stale",
+		"search":    "only entries with this `TEXT` in a name, a state or a whole number",
 		"sort":      "sort by this `FIELD` of the API; -FIELD sorts in descending order",
 	}
 }

@@ -42,6 +42,8 @@ func TestGetTables(t *testing.T) {
 		"summary_by_cluster":  "summary --by cluster",
 		"summary_by_workload": "summary --by workload",
 		"workloads":           "workloads",
+		"teams":               "teams",
+		"teams_by_label":      "teams --by label --label team",
 		"problems":            "problems",
 		"problems_ended":      "problems --state ended --severity warning --kind throttled",
 		"events":              "events --all",

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// amount is what a holder had of a device from start to end, or its unallocated and unknown time, with holder "". Times are GPU-seconds: the seconds times the
+// amount is what a holder used of a device from start to end, or its unallocated and unknown time, with holder "". Times are GPU-seconds: the seconds times the
 // share of the GPU. In each amount of a device, held, unallocated and unknown time add up to its seconds times its share of the GPU; busy,
 // idle and unknown use to the held time.
 type amount struct {

@@ -17,6 +17,8 @@ type Reader interface {
 	HistoryFor() time.Duration
 	// HistoryMetrics returns the metrics that have a history, by name.
 	HistoryMetrics() []string
+	// Usage returns what each workload has held and used since a time, in no order.
+	Usage() (time.Time, []Usage)
 	// Events returns the last events, the newest first.
 	Events() []Event
 	// Ended returns the last findings that ended, the one that ended last first.

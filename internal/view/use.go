@@ -24,6 +24,8 @@ type User struct {
 	BatchSystem    *string `json:"batch_system"`    // batch system other than Slurm
 	BatchJob       *string `json:"batch_job"`       // of another batch system than Slurm
 	SystemdUnit    *string `json:"systemd_unit"`    // unit of systemd
+	// Labels are labels of the pod (k8s.pod.label.*), if the receiver sends them.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Container is a container, job or unit that holds or uses one GPU.

@@ -22,7 +22,7 @@ var escape = url.QueryEscape
 // views are the addresses of all views, with something to see.
 var views = []string{
 	"/", "/#/fleet?by=cluster", "/#/nodes", "/#/node?cluster=prod&node=n1", "/#/node?cluster=prod&node=unread", "/#/gpu?id=GPU-n1-0", "/#/gpu?id=GPU-n2-1",
-	"/#/gpu?id=GPU-n2-0", "/#/processes", "/#/workloads", "/#/problems", "/#/events", "/docs", "/#/nothing",
+	"/#/gpu?id=GPU-n2-0", "/#/gpus", "/#/teams", "/#/teams?by=label", "/#/processes", "/#/workloads", "/#/problems", "/#/events", "/docs", "/#/nothing",
 }
 
 // On a phone no view is wider than the screen: tables scroll by themselves.

@@ -23,7 +23,7 @@ const (
 	agent          = "No data: needs an agent with attribution::pod_resources and attribution::processes"
 	agentOrExec    = "No data: needs an agent, or kubernetes_exec with attribute_pods"
 	clusterReader  = "No data: needs a collector with kubernetes_cluster"
-	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or parts/telemetry-otlp.yaml)"
+	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or overlays/telemetry-otlp.yaml)"
 	pipes          = "No data: needs hw.gpu.pipe.utilization, which is off by default (NVIDIA, Hopper and later)"
 	pcieSampling   = "No data: needs a driver with 64-bit counters, or nvml with pcie_sampling"
 	gpuLinks       = "No data: needs GPUs with NVLink or XGMI, and a collector that reads their counters"

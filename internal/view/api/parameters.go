@@ -4,6 +4,7 @@
 package api
 
 import (
+	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
@@ -30,6 +31,17 @@ func podParameter() route.Parameter {
 	return route.Parameter{Name: "pod", Example: "train-0", Description: "Only of this pod."}
 }
 
+// userParameters select GPUs by what holds or uses them.
+func userParameters() []route.Parameter {
+	return []route.Parameter{
+		namespaceParameter(), podParameter(),
+		{Name: "workload", Example: "train", Description: "Only of this workload, by its name."},
+		{Name: "workload_kind", Example: "StatefulSet", Description: "Only of workloads of this kind."},
+		{Name: "slurm_account", Description: "Only of jobs of this Slurm account."},
+		{Name: "label", Description: "Only of pods with this label: name=value."},
+	}
+}
+
 const gpuForms = "hw.id, PCI address, or index on its node. A slash in it is written %2F."
 
 func gpuParameter() route.Parameter {
@@ -43,6 +55,10 @@ func idParameter() route.Parameter {
 // pageParameters are the parameters of a list with these names of columns to sort by.
 func pageParameters(sorts []string, order string) []route.Parameter {
 	return []route.Parameter{
+		{
+			Name: "search", Example: "n1",
+			Description: "Only entries with this text in a name, a state or another text, or in a whole number. Upper and lower case are the same.",
+		},
 		{
 			Name: "sort", Kind: route.Choice, Choices: sorts, Default: order,
 			Description: "The column to sort by. With - before it, the largest value is first. Entries without a value are last.",
@@ -60,6 +76,22 @@ func scope(r *route.Request) query.Scope {
 	return query.Scope{Cluster: r.Text("cluster"), Node: r.Text("node")}
 }
 
+// userNames returns the texts by which a user of a GPU is found.
+func userNames(u *view.User) []string {
+	names := []string{textOf(u.Namespace) + "/" + textOf(u.Pod)}
+	for _, name := range []*string{
+		u.Container, u.ContainerID, u.ContainerName, u.WorkloadKind, u.Workload, u.SlurmJob, u.SlurmSLUID, u.SlurmUser, u.SlurmAccount, u.BatchJob, u.SystemdUnit,
+	} {
+		if name != nil {
+			names = append(names, *name)
+		}
+	}
+	return names
+}
+
 func users(r *route.Request) query.UserFilter {
-	return query.UserFilter{Namespace: r.Text("namespace"), Pod: r.Text("pod")}
+	return query.UserFilter{
+		Namespace: r.Text("namespace"), Pod: r.Text("pod"), Workload: r.Text("workload"), Kind: r.Text("workload_kind"),
+		Account: r.Text("slurm_account"), Label: r.Text("label"),
+	}
 }

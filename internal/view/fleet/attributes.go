@@ -16,10 +16,13 @@ import (
 // maxNameLength is the longest name of a node, and the longest ID of a device. What is longer is ignored: a cut ID is another ID.
 const maxNameLength = 256
 
-// maxNodeLabels is how many labels of a node are kept.
-const maxNodeLabels = 128
+// maxLabelCount is how many labels of a node or a pod are kept.
+const maxLabelCount = 128
 
-const nodeLabel = "k8s.node.label."
+const (
+	nodeLabel = "k8s.node.label."
+	podLabel  = "k8s.pod.label."
+)
 
 // nodeKey names a node, with an empty name a cluster.
 type nodeKey struct{ cluster, name string }
@@ -66,12 +69,12 @@ func integer(attributes pcommon.Map, name string) (int64, bool) {
 	return v.Int(), true
 }
 
-// nodeLabels returns the labels of a node by their names in Kubernetes: known if nothing has changed or no labels are sent.
-func nodeLabels(attributes pcommon.Map, known map[string]string, shared *texts) map[string]string {
+// labelsOf returns the labels of a node or a pod by their names in Kubernetes: known if nothing has changed or no labels are sent.
+func labelsOf(prefix string, attributes pcommon.Map, known map[string]string, shared *texts) map[string]string {
 	count, same := 0, true
 	for name, v := range attributes.All() {
-		label, ok := strings.CutPrefix(name, nodeLabel)
-		if !ok || count == maxNodeLabels || len(label) > maxNameLength {
+		label, ok := strings.CutPrefix(name, prefix)
+		if !ok || count == maxLabelCount || len(label) > maxNameLength {
 			continue
 		}
 		count++
@@ -83,7 +86,7 @@ func nodeLabels(attributes pcommon.Map, known map[string]string, shared *texts) 
 	}
 	labels := make(map[string]string, count)
 	for name, v := range attributes.All() {
-		if label, ok := strings.CutPrefix(name, nodeLabel); ok && len(labels) < maxNodeLabels && len(label) <= maxNameLength {
+		if label, ok := strings.CutPrefix(name, prefix); ok && len(labels) < maxLabelCount && len(label) <= maxNameLength {
 			labels[*shared.share(label)] = *shared.share(v.AsString())
 		}
 	}

@@ -14,7 +14,8 @@ import (
 type device struct {
 	readings
 	id         string
-	info       field // of hw.gpu.info
+	info       field         // of hw.gpu.info
+	counted    time.Duration // since the start of the fleet, when the use of the device was last counted
 	processes  map[int64]*process
 	containers map[string]*container
 

@@ -32,6 +32,7 @@ type Fleet struct {
 	state      *state
 	tiles      *tiles
 	pasts      pasts
+	usages     usages
 	events     *events
 	nodes      []*view.Node   // by cluster and name; nil after a change
 	clusters   []view.Cluster // by name
@@ -48,6 +49,7 @@ func New(settings Settings) *Fleet {
 	return &Fleet{
 		settings: settings, start: start, stop: make(chan struct{}), generation: generation, state: newState(settings), tiles: newTiles(generation),
 		pasts: pasts{keep: settings.HistoryFor, points: settings.HistoryPoints, max: settings.MaxGPUs, byID: map[string]*history{}}, events: newEvents(settings.MaxEvents),
+		usages: usages{max: settings.MaxGPUs, entries: map[usageKey]*usage{}},
 	}
 }
 
@@ -137,10 +139,12 @@ func (f *Fleet) update(n *node, now time.Duration) {
 		return
 	}
 	for _, g := range n.shown.GPUs {
-		if d := n.devices[g.ID]; d.lastUpdate < now {
+		d := n.devices[g.ID]
+		if d.lastUpdate < now {
 			continue // this message was of other devices
 		}
-		f.pasts.add(g, n.devices[g.ID].newest, now, f.clockTime(now), n.interval.silence())
+		f.usages.add(n, d, g, now)
+		f.pasts.add(g, d.newest, now, f.clockTime(now), n.interval.silence())
 	}
 }
 
@@ -156,7 +160,7 @@ func (f *Fleet) sweep() uint64 {
 		}
 		before := n.shown
 		switch {
-		case n.gone(now, f.settings.GoneAfter):
+		case n.expired(now, f.settings.GoneAfter):
 			f.state.remove(n)
 			n.shown = nil
 		case before != nil && before.State == view.Live:
@@ -245,6 +249,13 @@ func (f *Fleet) HistoryMetrics() []string {
 		names = append(names, columns[i].name)
 	}
 	return names
+}
+
+// Usage returns what each workload has held and used since a time: the start of the fleet.
+func (f *Fleet) Usage() (time.Time, []view.Usage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.start, f.usages.all()
 }
 
 // Events returns the last events, the one that came last first.

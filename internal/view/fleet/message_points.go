@@ -244,7 +244,7 @@ func (m *message) ahead(timestamp pcommon.Timestamp) bool {
 func (m *message) describe(n *node, p *point) {
 	m.texts.set(&n.host, hostOf(p, n))
 	if p.hasNode {
-		n.labels = nodeLabels(p.resource.attributes, n.labels, m.texts)
+		n.labels = labelsOf(nodeLabel, p.resource.attributes, n.labels, m.texts)
 	}
 }
 

@@ -20,6 +20,10 @@ type container struct {
 	user                         view.User
 	resource, allocator, sharing *string
 
+	shown  *view.Container // as of the last message, nil if it has ended
+	held   bool            // when its use was last counted
+	energy *float64        // when its use was last counted
+
 	idle      bool          // as of the last message
 	idleSince time.Duration // since the start of the fleet
 }
@@ -38,7 +42,7 @@ func containerKey(resource, point pcommon.Map) string {
 			parts = append(parts, name, value)
 		}
 	}
-	return strings.Join(parts, "\x00")
+	return strings.Join(parts, "|") // no control byte: texts.share would remove it
 }
 
 func (c *container) describe(resource, point pcommon.Map, shared *texts) {
@@ -107,6 +111,7 @@ func setUser(user *view.User, resource, point pcommon.Map, shared *texts) {
 	if name == "" {
 		kind = ""
 	}
+	user.Labels = labelsOf(podLabel, resource, user.Labels, shared)
 	shared.set(&user.WorkloadKind, kind)
 	shared.set(&user.Workload, name)
 }

@@ -40,8 +40,11 @@ func (s *renderer) process(d *device, pid int64, p *process) *view.Process {
 func (s *renderer) containers(d *device, g *view.GPU) []*view.Container {
 	shown := make([]*view.Container, 0, len(d.containers))
 	for _, key := range slices.Sorted(maps.Keys(d.containers)) {
-		if c := d.containers[key]; c.alive() {
-			shown = append(shown, s.container(c, g))
+		c := d.containers[key]
+		c.shown = nil
+		if c.alive() {
+			c.shown = s.container(c, g)
+			shown = append(shown, c.shown)
 		}
 	}
 	slices.SortStableFunc(shown, func(a, b *view.Container) int {
@@ -71,9 +74,9 @@ func (s *renderer) idleSince(c *container, v *view.Container, g *view.GPU) *time
 	if utilization == nil {
 		utilization = g.Utilization.General
 	}
-	was := c.idle
+	before := c.idle
 	c.idle = v.Allocated != nil && *v.Allocated && utilization != nil && *utilization <= s.idleThreshold
-	if !was {
+	if !before {
 		c.idleSince = s.node.lastUpdate
 	}
 	if !c.idle || s.node.lastUpdate-c.idleSince < s.idleAfter {

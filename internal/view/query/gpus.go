@@ -6,6 +6,7 @@ package query
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 )
@@ -118,4 +119,30 @@ func packageIndex(text string) int {
 		return -1
 	}
 	return int(index)
+}
+
+// IdleSince returns since when a container holds a GPU without use: the first of them. It is nil if none is idle.
+func IdleSince(g *view.GPU) *time.Time {
+	var first *time.Time
+	for _, c := range g.Containers {
+		if c.IdleSince != nil && (first == nil || c.IdleSince.Before(*first)) {
+			first = c.IdleSince
+		}
+	}
+	return first
+}
+
+// Holder returns the name of a workload that holds or uses a GPU, nil if none is known.
+func Holder(g *view.GPU) *string {
+	for _, c := range g.Containers {
+		if o, ok := OwnerOf(&c.User, &view.Node{}); ok {
+			return &o.Name
+		}
+	}
+	for _, p := range g.Processes {
+		if o, ok := OwnerOf(&p.User, &view.Node{}); ok {
+			return &o.Name
+		}
+	}
+	return nil
 }

@@ -3,7 +3,11 @@
 
 package query
 
-import "github.com/otelgpu/gpureceiver/internal/view"
+import (
+	"strings"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+)
 
 // The kinds of workloads that are not Kubernetes objects.
 const (
@@ -66,12 +70,31 @@ func jobOf(u *view.User) (kind, name string) {
 
 // UserFilter is what a user's names must be. An empty field matches every name.
 type UserFilter struct {
-	Namespace, Pod string
+	Namespace, Pod, Workload, Kind, Account string
+	Label                                   string // name=value
 }
 
 // Matches reports whether a user has the names.
 func (f UserFilter) Matches(u *view.User) bool {
-	return (f.Namespace == "" || text(u.Namespace) == f.Namespace) && (f.Pod == "" || text(u.Pod) == f.Pod)
+	return (f.Namespace == "" || text(u.Namespace) == f.Namespace) && (f.Pod == "" || text(u.Pod) == f.Pod) &&
+		(f.Account == "" || text(u.SlurmAccount) == f.Account) && f.matchesLabel(u) && f.matchesWorkload(u)
+}
+
+func (f UserFilter) matchesLabel(u *view.User) bool {
+	if f.Label == "" {
+		return true
+	}
+	name, value, _ := strings.Cut(f.Label, "=")
+	has, ok := u.Labels[name]
+	return ok && has == value
+}
+
+func (f UserFilter) matchesWorkload(u *view.User) bool {
+	if f.Workload == "" && f.Kind == "" {
+		return true
+	}
+	o, ok := OwnerOf(u, &view.Node{})
+	return ok && (f.Workload == "" || f.Workload == o.Name) && (f.Kind == "" || f.Kind == o.Kind)
 }
 
 // MatchesGPU reports whether a container or a process of a GPU has the names.

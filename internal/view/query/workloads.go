@@ -13,12 +13,8 @@ import (
 // Workloads returns what each workload on nodes holds and uses, in the order in which they come first. A device is used if the workload has
 // a process, memory or load on it and is not idle there. Idle are the devices that it holds and has not used for a time.
 func Workloads(nodes []*view.Node, users UserFilter) []*view.Workload {
-	all := workloads{byOwner: map[Owner]*workload{}, users: users}
-	for _, n := range nodes {
-		for _, g := range n.GPUs {
-			all.add(n, g)
-		}
-	}
+	all := workloads{byOwner: map[Owner]*workload{}, users: users, groupOf: OwnerOf}
+	all.addNodes(nodes)
 	list := make([]*view.Workload, 0, len(all.order))
 	for _, w := range all.order {
 		list = append(list, w.workload())
@@ -30,6 +26,15 @@ type workloads struct {
 	byOwner map[Owner]*workload
 	order   []*workload
 	users   UserFilter
+	groupOf func(*view.User, *view.Node) (Owner, bool) // by which users are grouped; false for a user of whom nothing is known
+}
+
+func (a *workloads) addNodes(nodes []*view.Node) {
+	for _, n := range nodes {
+		for _, g := range n.GPUs {
+			a.add(n, g)
+		}
+	}
 }
 
 // add adds a device to the workloads that hold or use it.
@@ -39,7 +44,7 @@ func (a *workloads) add(n *view.Node, g *view.GPU) {
 		if !a.users.Matches(u) {
 			return nil
 		}
-		owner, ok := OwnerOf(u, n)
+		owner, ok := a.groupOf(u, n)
 		if !ok {
 			return nil
 		}

@@ -94,6 +94,14 @@ func (r *Reader) Events() []view.Event {
 	}, otherEvents()...)
 }
 
+// Usage returns an hour of prod's train on two GPUs, of which one was idle for half of it, and a job of Slurm that has ended.
+func (r *Reader) Usage() (time.Time, []view.Usage) {
+	return Now.Add(-time.Hour), []view.Usage{
+		{Cluster: "prod", Namespace: "ml", Kind: "StatefulSet", Workload: "train", Labels: map[string]string{"team": "vision"}, Held: 7200, Idle: new(1800.0), Energy: new(3.6e6)},
+		{Node: "workstation", Kind: "SlurmJob", Workload: "7", Account: "physics", Held: 600},
+	}
+}
+
 // Ended returns one problem: the first GPU of lab/n1 was throttled for 12 minutes.
 func (r *Reader) Ended() []view.Finding {
 	return []view.Finding{{

@@ -16,9 +16,11 @@ import (
 const (
 	Nodes     = "/api/v1/gpu/nodes"
 	GPUs      = "/api/v1/gpu/metrics"
+	Devices   = "/api/v1/gpu/devices"
 	Processes = "/api/v1/gpu/processes"
 	Summary   = "/api/v1/gpu/summary"
 	Workloads = "/api/v1/gpu/workloads"
+	Teams     = "/api/v1/gpu/teams"
 	Events    = "/api/v1/gpu/events"
 	Problems  = "/api/v1/gpu/problems"
 	Info      = "/api/v1/gpu/info"

@@ -28,6 +28,7 @@ func Resources() []Resource {
 			return columns.Summaries(o.Filters.Get("by"))
 		})},
 		{Name: "workloads", path: client.Workloads, table: table(always(columns.Workloads))},
+		{Name: "teams", path: client.Teams, table: table(always(columns.Teams))},
 		{Name: "problems", path: client.Problems, table: table(always(columns.Problems))},
 		{Name: "events", path: client.Events, table: table(always(columns.Events))},
 	}

@@ -10,17 +10,22 @@ import { ApiView } from "./views/api";
 import { EventsView } from "./views/events";
 import { FleetView } from "./views/fleet";
 import { GPUView } from "./views/gpu";
+import { GPUsView } from "./views/gpus";
 import { NodeView } from "./views/node";
 import { NodesView } from "./views/nodes";
 import { ProblemsView } from "./views/problems";
 import { ProcessesView } from "./views/processes";
+import { TeamsView } from "./views/teams";
 import { WorkloadsView } from "./views/workloads";
 
 const VIEWS: [view: string, title: string][] = [
-  ["fleet", "Fleet"], ["nodes", "Nodes"], ["workloads", "Workloads"], ["processes", "Processes"], ["problems", "Problems"], ["events", "Events"],
+  ["fleet", "Fleet"], ["gpus", "GPUs"], ["nodes", "Nodes"], ["teams", "Teams"], ["workloads", "Workloads"], ["processes", "Processes"], ["problems", "Problems"], ["events", "Events"],
 ];
 /** The views of one thing belong to a view of many. */
 const PARENT: Record<string, string> = { gpu: "fleet", node: "nodes" };
+
+/** NOTICE is what the collector's configuration says of everything that is shown, such as that the hardware is simulated. */
+const NOTICE = document.querySelector<HTMLMetaElement>('meta[name="notice"]')?.content ?? "";
 
 export function Shell() {
   const route = useRoute();
@@ -41,6 +46,7 @@ export function Shell() {
     <>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to content</button>
       <header>
+        {NOTICE !== "" && <p class="notice notice-warning">{NOTICE}</p>}
         <div class="bar">
           <a class="brand" href={link("fleet")}>GPUs</a>
           <nav aria-label="Views">
@@ -76,6 +82,8 @@ function View({ route }: { route: Route }) {
     case "nodes": return <NodesView params={route.params} />;
     case "node": return <NodeView params={route.params} />;
     case "gpu": return <GPUView id={route.params.get("id") ?? ""} />;
+    case "gpus": return <GPUsView params={route.params} />;
+    case "teams": return <TeamsView params={route.params} />;
     case "processes": return <ProcessesView params={route.params} />;
     case "workloads": return <WorkloadsView params={route.params} />;
     case "problems": return <ProblemsView params={route.params} />;

@@ -41,6 +41,7 @@ export interface Container {
   energy_joules: number | null; // energy that is attributed to it
   idle_seconds: number | null; // the counter: how long it held the GPU and did not use it
   idle_since: string | null; // IdleSince is since when it holds the GPU and does not use it; null: it uses the GPU, or has not been idle for long enough.
+  labels?: Record<string, string>; // Labels are labels of the pod (k8s.pod.label.*), if the receiver sends them.
   memory_bytes: number | null; // GPU memory that its processes use
   memory_limit_bytes: number | null; // limit of its GPU memory
   namespace: string | null; // k8s.namespace.name
@@ -498,6 +499,7 @@ export interface Process {
   encoder_utilization: number | null; // of the video encoder
   gpu: string; // hw.id
   gpu_index: number | null; // hw.gpu.index
+  labels?: Record<string, string>; // Labels are labels of the pod (k8s.pod.label.*), if the receiver sends them.
   memory_bytes: number | null; // GPU memory that it uses
   memory_controller_utilization: number | null; // of the memory controller
   name: string | null; // process.executable.name
@@ -606,6 +608,33 @@ export interface SummaryA {
 /** List is one page of a list. Next is the cursor of the next page, null at the last. */
 export interface SummaryList {
   items: Summary[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
+  total: number; // entries on all pages
+}
+
+/** Team is what a namespace, a Slurm account, a workload, or the pods with one value of a label hold, use and leave idle. */
+export interface Team {
+  by: string; // namespace, slurm_account, workload, label
+  cluster: string | null; // k8s.cluster.name; null outside clusters
+  energy_joules: number | null; // since the start of the counting
+  gpus: string[]; // hw.id of the devices that it holds or uses now
+  held: number | null; // devices that are allocated to it now; null: not known
+  held_seconds: number | null; // how long it held devices since the start of the counting, in sum; null: it has held none
+  idle: number | null; // devices that it holds and has not used for a time; null: not known
+  idle_seconds: number | null; // how much of held_seconds the utilization was at most idle_threshold; null: not known
+  kind: string | null; // of a workload
+  name: string | null; // of the namespace, the account or the workload, or the value of the label; null: those without one
+  namespace: string | null; // of a namespace or a workload
+  node: string | null; // of a workload other than a pod
+  power_watts: number | null; // now
+  since: string; // the start of the counting: the start of this collector
+  used: number; // devices on which it has processes, memory or load now, and is not idle
+}
+
+/** List is one page of a list. Next is the cursor of the next page, null at the last. */
+export interface TeamList {
+  items: Team[]; // entries of this page
   next: string | null; // cursor of the next page; null: this is the last page
   time: string; // when the answer was made
   total: number; // entries on all pages
@@ -741,6 +770,8 @@ export interface Columns {
     | "clock_memory_hertz"
     | "performance_state"
     | "allocated"
+    | "idle_since"
+    | "holder"
     | "processes";
   nodes:
     | "cluster"
@@ -836,6 +867,22 @@ export interface Columns {
     | "power_watts"
     | "power_limit_watts"
     | "processes";
+  teams:
+    | "by"
+    | "name"
+    | "cluster"
+    | "namespace"
+    | "kind"
+    | "node"
+    | "held"
+    | "used"
+    | "idle"
+    | "held_seconds"
+    | "idle_seconds"
+    | "power_watts"
+    | "energy_joules"
+    | "since"
+    | "gpus";
   workloads:
     | "cluster"
     | "node"

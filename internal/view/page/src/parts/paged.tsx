@@ -1,6 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { query } from "../core/api";
 import { count } from "../core/format";
@@ -12,8 +13,8 @@ import { type Column, Table } from "./table";
 
 const PAGE = 50;
 
-/** List is a page of one of the API's lists. */
-type List<T> = Omit<ProcessList, "items"> & { items: T[] };
+/** List is a page of one of the API's lists. That of GPUs has another name. */
+type List<T> = Omit<ProcessList, "items"> & { items?: T[]; gpus?: T[] };
 
 interface Props<T, R extends keyof Columns> {
   route: R; // of the API
@@ -24,10 +25,11 @@ interface Props<T, R extends keyof Columns> {
   id: (row: T, i: number) => string;
   empty: string;
   keep?: (row: T) => boolean; // false: this browser hides the row
+  note?: (rows: T[]) => ComponentChildren; // above the table
 }
 
 /** Paged is a list of the API, a page of 50 at a time. */
-export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true }: Props<T, R>) {
+export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
@@ -35,18 +37,20 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
   const answer = useResource<List<T>>(route + query({ ...filter, sort, limit: PAGE, cursor: trail[trail.length - 1] }));
   return (
     <Answer of={answer}>
-      {(list) => (
-        <>
-          <Table caption={caption} columns={columns} rows={list.items.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
+      {(list) => {
+        const rows = list.items ?? list.gpus ?? [];
+        return <>
+          {note?.(rows)}
+          <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
           {list.total > PAGE && (
             <Pager
-              text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + list.items.length)} of ${count(list.total)}`}
+              text={`${count(trail.length * PAGE + 1)} to ${count(trail.length * PAGE + rows.length)} of ${count(list.total)}`}
               back={trail.length > 0 ? () => setTrail(trail.slice(0, -1)) : undefined}
               next={list.next !== null ? () => setTrail([...trail, list.next as string]) : undefined}
             />
           )}
-        </>
-      )}
+        </>;
+      }}
     </Answer>
   );
 }

@@ -7,7 +7,8 @@ import type { Container, Process } from "../core/types";
 import { type Column, Table } from "./table";
 
 /** owner returns who a process or a container belongs to, in one line. */
-export function owner(u: Container | Process): string {
+export function owner(u: Container | Process | undefined): string {
+  if (!u) return "";
   const at = u.pod ? (u.container ? `${u.pod} / ${u.container}` : u.pod) : "";
   const job = jobOf(u);
   if (at || job) return [at, job].filter(Boolean).join(" / ");

@@ -10,6 +10,7 @@ import { Grid } from "../fleet/grid";
 import { CellList } from "../fleet/list";
 import { FleetMap } from "../fleet/map";
 import { useTiles } from "../fleet/store";
+import { Choice } from "../parts/choice";
 import { Icon } from "../parts/icon";
 
 /** Above this number of tiles the fleet is one drawing and a paged table, so that the page stays small. */
@@ -60,17 +61,6 @@ export function FleetView({ params }: { params: URLSearchParams }) {
         : <><FleetMap groups={grouped} metric={metric} /><CellList cells={visible} /></>}
       {visible.length > 0 && <Legend metric={metric} />}
     </>
-  );
-}
-
-function Choice<T extends string>({ name, values, value, onChange }: { name: string; values: readonly T[]; value: T; onChange: (v: T) => void }) {
-  return (
-    <label class="choice">
-      {name}
-      <select value={value} onChange={(e) => onChange(e.currentTarget.value as T)}>
-        {values.map((v) => <option key={v} value={v} selected={v === value}>{v}</option>)}
-      </select>
-    </label>
   );
 }
 

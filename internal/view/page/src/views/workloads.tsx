@@ -10,7 +10,9 @@ import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
 
 const COLUMNS: Column<Workload, "workloads">[] = [
-  { title: "Workload", key: "name", cell: (w) => <span>{w.kind && <span class="quiet">{w.kind} </span>}{w.name}</span> },
+  { title: "Workload", key: "name", cell: (w) => (
+    <a href={link("gpus", { cluster: w.cluster ?? "-", node: w.node, namespace: w.namespace, workload_kind: w.kind, workload: w.name })}>{w.kind && <span class="quiet">{w.kind} </span>}{w.name}</a>
+  ) },
   { title: "Namespace", key: "namespace", cell: (w) => w.namespace ? <a href={link("processes", { namespace: w.namespace })}>{w.namespace}</a> : text(null) },
   { title: "Where", key: "cluster", cell: (w) => place(w.cluster, w.node) },
   { title: "Pods", key: "pods", number: true, cell: (w) => count(w.pods) },
