@@ -101,7 +101,7 @@ func TestRecordedFunctions(t *testing.T) {
 	assert.Equal(t, counters.TotalCalls(), calls+added)
 }
 
-// The samples of engines for video are fetched only if the engine works or has just worked. The means are those of all samples.
+// The samples of engines for video are fetched only if the engine works or has just worked. The means equal the means of all samples.
 func TestMediaEngineBetweenReads(t *testing.T) {
 	const interval = 30
 	rings := func(counters *nvmlsim.Counters) (n uint64) {
@@ -163,7 +163,7 @@ func TestMediaEngineBetweenReads(t *testing.T) {
 }
 
 // The samples of the memory controller are fetched only if the GPU or the memory controller works, or has worked since the last fetch. The means
-// are those of all samples.
+// equal the means of all samples.
 func TestMemoryControllerBetweenReads(t *testing.T) {
 	b, counters := startH200(t, 10*time.Second, `
 [gpu 0]

@@ -132,7 +132,7 @@ func (p panel) thresholds() cog.Builder[dashboard.ThresholdsConfig] {
 // shares are the highest values of units of shares.
 var shares = map[string]float64{"percentunit": 1, "percent": 100}
 
-// build returns the panel with an id that is unique on its dashboard. width is that of a number.
+// build returns the panel with an id that is unique on its dashboard. width is the width of a number.
 func (p panel) build(id, width uint32) cog.Builder[dashboard.Panel] {
 	switch p.kind {
 	case stats:

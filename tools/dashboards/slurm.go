@@ -29,9 +29,9 @@ func slurm() board {
 			graph("Power", "watt", slurmJobs, "Power of what jobs do.", query{sum(label, power), legend}),
 		}
 	}
-	titled := func(panels []panel, by string) []panel {
+	titled := func(panels []panel, suffix string) []panel {
 		for i := range panels {
-			panels[i].title += by
+			panels[i].title += suffix
 		}
 		return panels
 	}

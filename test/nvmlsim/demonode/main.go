@@ -4,7 +4,7 @@
 //go:build linux
 
 // Command demonode simulates the node of the demonstration around its GPUs: the process table, the users, the kubelet's log files and the
-// kubelet's PodResources API. So the simulated processes have names, users and pods, and never those of processes of this machine.
+// kubelet's PodResources API. So the simulated processes have names, users and pods, and never the names of this machine's processes.
 //
 //	demonode DIRECTORY
 //
@@ -43,7 +43,7 @@ type process struct {
 
 var users = map[int]string{1001: "ada", 1002: "grace", 1003: "linus"}
 
-// pods are the pods of the node. The PIDs are those of the scenario.
+// pods are the pods of the node. The PIDs are the scenario's.
 var pods = []pod{
 	{"ml", "train-0", "trainer", []int{0, 1, 2, 3}, 1001, several(31001, 4, "python3", "train.py", "--epochs", "90")},
 	{"serving", "chat-0", "triton", []int{4}, 1002, several(32100, 2, "tritonserver", "--model-repository=/models")},

@@ -37,7 +37,7 @@ func ReadPrices(path string) (*Prices, error) {
 	return &p, nil
 }
 
-// gpuHour returns the price of a model: that of the longest name with which the model begins.
+// gpuHour returns the price of a model, under the longest name with which the model begins.
 func (p *Prices) gpuHour(model string) (float64, bool) {
 	longest, price, found := -1, 0.0, false
 	for name, value := range p.GPUHour {

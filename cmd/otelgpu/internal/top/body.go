@@ -30,7 +30,7 @@ func (m *model) body(width, height int) []line {
 	return append(append(lines, notes...), processes...)
 }
 
-// processes are those of one machine, below its GPUs: at least a third of the rows if there are so many.
+// processes are one machine's processes, below its GPUs: at least a third of the rows if there are so many.
 func (m *model) processes(room, width int) []line {
 	t := m.answer.processes
 	if t == nil || len(t.rows) == 0 {
