@@ -53,6 +53,9 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, write bool) error {
 		return fmt.Errorf("the version of the tables is %d, this program needs %d; set migrate: true once with an account that may create tables", current, newest)
 	}
 	if _, err = provider.Up(ctx); err != nil {
+		if version, _ := versionOf(ctx, db); version == newest { // another program was faster: SQLite has no lock for this
+			return nil
+		}
 		return fmt.Errorf("create or update the tables: %w", err)
 	}
 	return nil
