@@ -86,6 +86,6 @@ func BenchmarkTiles(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		f.Tiles(0)
+		f.Tiles(0, "")
 	}
 }
