@@ -21,7 +21,9 @@ RUN := --collector $(DIST) --log demo-output/collector.log --also "Prometheus ht
 
 .PHONY: demo
 demo: otelcol-gpu otelgpu nvmlsim ## build otelcol-gpu and run it on a simulated node of 8 NVIDIA GPUs
-	@umask 077; mkdir -p demo-output; \
+	@go build -o bin/demonode ./test/nvmlsim/demonode
+	@umask 077; mkdir -p demo-output; export DEMO_NODE=$$(mktemp -d); bin/demonode $$DEMO_NODE & \
+		trap "kill $$! 2>/dev/null; rm -rf $$DEMO_NODE" EXIT; until [ -S $$DEMO_NODE/kubelet.sock ]; do sleep 0.1; done; \
 		NVMLSIM_SCENARIO=$(CURDIR)/test/nvmlsim/scenarios/demo.scenario GPU_NVML_LIBRARY=$(CURDIR)/$(SIM)/libnvidia-ml.so.1 \
 		bin/otelgpu run --simulated --config config/demo.yaml $(RUN)
 
@@ -156,8 +158,8 @@ test-hardware: hardware ## what the collector reports of this machine's GPUs, ag
 	@$(HARDWARE)/hardware $(HARDWARE_FLAGS)
 
 .PHONY: test-ledger
-test-ledger: ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB; says so without them
-	cd exporter/ledger && ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
+test-ledger: otelcol-gpu-ledger ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB, with 50 kills of the collector; says so without them
+	cd exporter/ledger && LEDGER_KILLS=50 OTELCOL_GPU_LEDGER=$(CURDIR)/dist/ledger/otelcol-gpu-ledger ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so if it cannot be had

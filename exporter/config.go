@@ -71,6 +71,9 @@ type Config struct {
 	// MaxConnectionsPerAddress bounds the open connections of one client address. Further connections are closed immediately.
 	MaxConnectionsPerAddress int `mapstructure:"max_connections_per_address"`
 
+	// Notice is a text that the page shows above everything.
+	Notice string `mapstructure:"notice"`
+
 	// DefaultForm is the form of the API's answers to requests that select none: a, or empty for the API's own.
 	DefaultForm string `mapstructure:"default_form"`
 

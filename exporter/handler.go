@@ -12,9 +12,10 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view/api"
 	"github.com/otelgpu/gpureceiver/internal/view/compat"
 	"github.com/otelgpu/gpureceiver/internal/view/page"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-// newHandler returns the routes: the API and the compatible forms of it, and the page at all other paths.
+// newHandler returns the routes: the API and the compatible forms of it, and the page at all other paths. Answers are compressed.
 func newHandler(reader view.Reader, cfg *Config, logger *zap.Logger) http.Handler {
 	data := api.New(reader, api.Settings{Logger: logger, More: compat.Routes(reader), DefaultForm: cfg.DefaultForm})
 	mux := http.NewServeMux()
@@ -22,6 +23,6 @@ func newHandler(reader view.Reader, cfg *Config, logger *zap.Logger) http.Handle
 		mux.Handle(path, data)
 	}
 	mux.Handle("/redoc", http.RedirectHandler("/docs", http.StatusFound)) // for clients of form B
-	mux.Handle("/", page.New())
-	return mux
+	mux.Handle("/", page.New(cfg.Notice))
+	return route.Compress(mux)
 }

@@ -31,10 +31,10 @@ import (
 // clusterRig reads a cluster of a fake API for its events.
 type clusterRig struct {
 	*rig
-	client *fake.Clientset
-	source *clusterSource
-	blocks chan struct{} // the next consumer takes nothing until it is closed; nil: it takes everything
-	sent   atomic.Int64  // to it
+	client  *fake.Clientset
+	source  *clusterSource
+	blocks  chan struct{} // the next consumer takes nothing until it is closed; nil: it takes everything
+	batches atomic.Int64  // that the next consumer received
 }
 
 func newClusterRig(t *testing.T, pods ...*corev1.Pod) *clusterRig {
@@ -64,7 +64,7 @@ func newStoppedRig(t *testing.T, scraper map[string]any, pods ...*corev1.Pod) *c
 func (r *clusterRig) start() {
 	r.t.Helper()
 	next, err := consumer.NewLogs(func(ctx context.Context, logs plog.Logs) error {
-		r.sent.Add(int64(logs.LogRecordCount()))
+		r.batches.Add(int64(logs.LogRecordCount()))
 		if r.blocks != nil {
 			<-r.blocks
 		}
@@ -86,8 +86,8 @@ func (r *clusterRig) put(pod *corev1.Pod) {
 	require.NoError(r.t, err)
 }
 
-// of returns the names of the events of a pod that were sent.
-func (r *clusterRig) of(pod string) (names []string) {
+// eventNames returns the names of the events of a pod that were sent.
+func (r *clusterRig) eventNames(pod string) (names []string) {
 	for _, logs := range r.logs.AllLogs() {
 		for _, rl := range logs.ResourceLogs().All() {
 			for _, record := range rl.ScopeLogs().At(0).LogRecords().All() {
@@ -112,24 +112,24 @@ func gpuPod(name string, gpus int64) *corev1.Pod {
 // From the API server to log records: what happens to a pod that requests a GPU is sent at once, in order.
 func TestPodEvents(t *testing.T) {
 	r := newClusterRig(t, gpuPod("there", 1), gpuPod("cpu", 0))
-	eventually(t, func() bool { return len(r.of("there")) > 0 }, "the pod that is there is not reported")
-	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("there"))
+	eventually(t, func() bool { return len(r.eventNames("there")) > 0 }, "the pod that is there is not reported")
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.eventNames("there"))
 
 	pod := gpuPod("train-0", 2)
 	r.put(pod)
-	eventually(t, func() bool { return len(r.of("train-0")) == 1 }, "not created")
+	eventually(t, func() bool { return len(r.eventNames("train-0")) == 1 }, "not created")
 	pod.Spec.NodeName = "n1"
 	r.put(pod)
-	eventually(t, func() bool { return len(r.of("train-0")) == 3 }, "not scheduled")
+	eventually(t, func() bool { return len(r.eventNames("train-0")) == 3 }, "not scheduled")
 	pod.Status.Phase = corev1.PodRunning
 	r.put(pod)
-	eventually(t, func() bool { return len(r.of("train-0")) == 4 }, "not running")
+	eventually(t, func() bool { return len(r.eventNames("train-0")) == 4 }, "not running")
 	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "train-0", metav1.DeleteOptions{}))
-	eventually(t, func() bool { return len(r.of("train-0")) == 6 }, "not deleted")
+	eventually(t, func() bool { return len(r.eventNames("train-0")) == 6 }, "not deleted")
 	assert.Equal(t, []string{
 		"k8s.pod.gpu.created", "k8s.pod.gpu.scheduled", "container.gpu.allocated", "k8s.pod.gpu.phase", "container.gpu.released", "k8s.pod.gpu.deleted",
-	}, r.of("train-0"))
-	assert.Empty(t, r.of("cpu"), "it requests no GPU")
+	}, r.eventNames("train-0"))
+	assert.Empty(t, r.eventNames("cpu"), "it requests no GPU")
 	resource := r.logs.AllLogs()[0].ResourceLogs().At(0).Resource().Attributes().AsRaw()
 	assert.Equal(t, map[string]any{"k8s.cluster.name": "prod"}, resource)
 }
@@ -141,7 +141,7 @@ func TestPodsOutliveAKill(t *testing.T) {
 	r.keeps(disk)
 	r.start()
 	eventually(t, func() bool {
-		return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 && len(r.of("no-gpu-now")) == 1 && r.source.keeper.waiting() == 0 &&
+		return len(r.eventNames("stays")) == 1 && len(r.eventNames("goes")) == 1 && len(r.eventNames("no-gpu-now")) == 1 && r.source.keeper.waiting() == 0 &&
 			slices.Contains(disk.Keys(), "part/kubernetes_cluster/confirmed")
 	}, "the pods are not reported and stored")
 
@@ -152,11 +152,11 @@ func TestPodsOutliveAKill(t *testing.T) {
 		r.put(same)
 		r.keeps(killed.Copy())
 		r.start()
-		eventually(t, func() bool { return len(r.of("goes")) == 1 && len(r.of("new")) == 1 }, "what has changed is not reported")
-		assert.Equal(t, []string{"k8s.pod.gpu.deleted"}, r.of("goes"))
-		assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
-		assert.Empty(t, r.of("stays"))
-		assert.Empty(t, r.of("no-gpu-now"))
+		eventually(t, func() bool { return len(r.eventNames("goes")) == 1 && len(r.eventNames("new")) == 1 }, "what has changed is not reported")
+		assert.Equal(t, []string{"k8s.pod.gpu.deleted"}, r.eventNames("goes"))
+		assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.eventNames("new"))
+		assert.Empty(t, r.eventNames("stays"))
+		assert.Empty(t, r.eventNames("no-gpu-now"))
 		for _, record := range records(r.logs) {
 			_, marked := record.Attributes().Get("k8s.pod.last_seen")
 			assert.Equal(t, record.EventName() == "k8s.pod.gpu.deleted", marked)
@@ -170,7 +170,7 @@ func TestPodsOutliveATerm(t *testing.T) {
 	disk := &checkpointtest.Storage{}
 	r.keeps(disk)
 	r.start()
-	eventually(t, func() bool { return len(r.of("stays")) == 1 && len(r.of("goes")) == 1 }, "the pods are not reported")
+	eventually(t, func() bool { return len(r.eventNames("stays")) == 1 && len(r.eventNames("goes")) == 1 }, "the pods are not reported")
 	r.source.unwatch()
 
 	require.NoError(t, r.client.CoreV1().Pods("ml").Delete(t.Context(), "goes", metav1.DeleteOptions{}))
@@ -178,13 +178,13 @@ func TestPodsOutliveATerm(t *testing.T) {
 	for range 2 {
 		require.NoError(t, r.source.watch())
 		eventually(t, func() bool {
-			return len(r.of("goes")) == 2 && len(r.of("new")) == 1 && len(r.source.tracker.Missing()) == 0
+			return len(r.eventNames("goes")) == 2 && len(r.eventNames("new")) == 1 && len(r.source.tracker.Missing()) == 0
 		}, "what has changed is not reported")
 		r.source.unwatch()
 	}
-	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.deleted"}, r.of("goes"))
-	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("new"))
-	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.of("stays"))
+	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.deleted"}, r.eventNames("goes"))
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.eventNames("new"))
+	assert.Equal(t, []string{"k8s.pod.gpu.created"}, r.eventNames("stays"))
 	eventually(t, func() bool {
 		keys := disk.Keys()
 		return slices.Contains(keys, "part/kubernetes_cluster/pod/uid-new") && !slices.Contains(keys, "part/kubernetes_cluster/pod/uid-goes")
@@ -195,8 +195,8 @@ func TestPodsOutliveATerm(t *testing.T) {
 func TestPodSnapshots(t *testing.T) {
 	r := newStoppedRig(t, map[string]any{"snapshots": true}, gpuPod("train-0", 2))
 	r.start()
-	eventually(t, func() bool { return len(r.of("train-0")) == 2 }, "not sent")
-	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.snapshot"}, r.of("train-0"))
+	eventually(t, func() bool { return len(r.eventNames("train-0")) == 2 }, "not sent")
+	assert.Equal(t, []string{"k8s.pod.gpu.created", "k8s.pod.gpu.snapshot"}, r.eventNames("train-0"))
 }
 
 // More pods and workloads than events may wait are all reported.
@@ -229,7 +229,7 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	r.start()
 	release := sync.OnceFunc(func() { close(r.blocks) })
 	t.Cleanup(release)
-	eventually(t, func() bool { return r.sent.Load() == 1 }, "the first pod is not sent")
+	eventually(t, func() bool { return r.batches.Load() == 1 }, "the first pod is not sent")
 	pods := r.source.pods.Load()
 	changing.Go(func() {
 		for i := range most {
@@ -240,7 +240,7 @@ func TestPodEventsOfAStuckPipeline(t *testing.T) {
 	eventually(t, func() bool { return dropped() == most-waiting }, "each change waits")
 	release()
 	eventually(t, func() bool { return r.logs.LogRecordCount() == 1+waiting }, "what waits is not sent")
-	assert.NotEmpty(t, r.of("p-"+strconv.Itoa(most-1)), "the newest are kept")
+	assert.NotEmpty(t, r.eventNames("p-"+strconv.Itoa(most-1)), "the newest are kept")
 }
 
 // Without the events pods are not followed.

@@ -72,15 +72,15 @@ func TestClusterView(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_success"), "no read yet")
 	require.NoError(t, m.Start(t.Context(), r.host))
-	const of = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
+	const labels = "k8s.cluster.name=prod,receiver=gpu,scraper=kubernetes_cluster"
 	eventually(t, func() bool { return sources.cluster.stats.get().read }, "it is not read")
-	assert.Equal(t, map[string]float64{of: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
+	assert.Equal(t, map[string]float64{labels: 0}, own(t, tel, "otelcol_gpu_read_success"), "the pods are not listed")
 	assert.Empty(t, own(t, tel, "otelcol_gpu_read_age"))
 	close(answer)
 	eventually(t, func() bool { return r.metrics.DataPointCount() > 0 }, "nothing was sent")
-	eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[of] == 1 }, "the read is no success")
-	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), of)
-	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), of)
+	eventually(t, func() bool { return own(t, tel, "otelcol_gpu_read_success")[labels] == 1 }, "the read is no success")
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_age"), labels)
+	assert.Contains(t, own(t, tel, "otelcol_gpu_read_duration"), labels)
 	require.NoError(t, m.Shutdown(t.Context()))
 
 	values := map[string]int64{}
@@ -116,7 +116,7 @@ func TestClusterViewNeverReadable(t *testing.T) {
 		require.NoError(t, l.Start(t.Context(), host))
 		require.NoError(t, m.Start(t.Context(), host))
 		eventually(t, func() bool {
-			return r.metrics.DataPointCount() > 0 && r.logs.LogRecordCount() > 0 && len(host.seen()) > 0
+			return r.metrics.DataPointCount() > 0 && r.logs.LogRecordCount() > 0 && len(host.statuses()) > 0
 		}, "nothing was sent")
 		require.NoError(t, m.Shutdown(t.Context()))
 		require.NoError(t, l.Shutdown(t.Context()))
@@ -127,7 +127,7 @@ func TestClusterViewNeverReadable(t *testing.T) {
 		}, otlptest.Of(points, "hw.gpu.source.failure")[0].Attributes)
 		assert.Equal(t, 1, r.logs.LogRecordCount())
 		assert.Equal(t, "hw.gpu.source.failed", r.logs.AllLogs()[0].ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).EventName())
-		assert.Equal(t, componentstatus.StatusRecoverableError, host.seen()[0].Status())
+		assert.Equal(t, componentstatus.StatusRecoverableError, host.statuses()[0].Status())
 	}
 }
 

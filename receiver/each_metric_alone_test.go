@@ -110,12 +110,12 @@ func eachAloneOf(t *testing.T, open func(gpu.Group) gpu.Source, attribute func(*
 	together := otlptest.Points(all.record())
 	assert.Subset(t, otlptest.Names(together), there)
 	for name, s := range alone {
-		assert.Equal(t, seen(otlptest.Of(together, name)), seen(otlptest.Points(s.record())), name)
+		assert.Equal(t, pointValues(otlptest.Of(together, name)), pointValues(otlptest.Points(s.record())), name)
 	}
 }
 
-// seen returns the points as a backend shows them.
-func seen(points []otlptest.Point) map[string]float64 {
+// pointValues returns the points as a backend shows them.
+func pointValues(points []otlptest.Point) map[string]float64 {
 	values := make(map[string]float64, len(points))
 	for i := range points {
 		values[points[i].Series()] = points[i].Value

@@ -74,7 +74,7 @@ func TestFleetSendsStates(t *testing.T) {
 		"hw.gpu.source.failed kubernetes_exec cannot be read: kubernetes_exec: cluster prod: forbidden",
 		"hw.gpu.source.recovered kubernetes_exec is readable again",
 	}, events)
-	reported := host.seen()
+	reported := host.statuses()
 	require.Len(t, reported, 2)
 	assert.Equal(t, componentstatus.StatusRecoverableError, reported[0].Status())
 	require.ErrorIs(t, reported[0].Err(), refused)
@@ -116,12 +116,12 @@ func TestClusterThatNeverAnswers(t *testing.T) {
 	host := &statusHost{Host: r.host}
 	m := r.newMetrics()
 	require.NoError(t, m.Start(t.Context(), host))
-	eventually(t, func() bool { return r.metrics.DataPointCount() > 0 && len(host.seen()) > 0 }, "nothing was sent")
+	eventually(t, func() bool { return r.metrics.DataPointCount() > 0 && len(host.statuses()) > 0 }, "nothing was sent")
 	require.NoError(t, m.Shutdown(t.Context()))
 	points := otlptest.Points(r.metrics.AllMetrics()[0])
 	assert.Equal(t, []string{"hw.gpu.source.failure", "hw.gpu.source.readable"}, otlptest.Names(points))
 	assert.Equal(t, "gone", points[0].Attributes["k8s.cluster.name"])
-	require.ErrorContains(t, host.seen()[0].Err(), "connection refused")
+	require.ErrorContains(t, host.statuses()[0].Err(), "connection refused")
 }
 
 // The known GPUs of a node that cannot be read are sent by their identity.

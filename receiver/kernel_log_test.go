@@ -60,8 +60,8 @@ func TestNoKernelLog(t *testing.T) {
 	r.cfg.KernelLog = &kernellog.Config{Method: kernellog.MethodKmsg, RootPath: t.TempDir()}
 	r.run(r.newMetrics(), r.newLogs())
 	eventually(t, func() bool { return len(r.messages("kernel log")) > 0 || len(r.messages("Read failed")) > 0 }, "the problem")
-	seen := len(r.metrics.AllMetrics())
-	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > seen+3 }, "reads")
+	count := len(r.metrics.AllMetrics())
+	eventually(t, func() bool { return len(r.metrics.AllMetrics()) > count+3 }, "reads")
 	lines := r.messages("Read failed")
 	require.Len(t, lines, 1)
 	assert.Equal(t, "kernel log", lines[0].ContextMap()["what"])

@@ -52,8 +52,8 @@ func (r *rig) lines() []string {
 		if entry.Level == zapcore.WarnLevel {
 			line = "cannot "
 		}
-		if what, ok := fields["what"].(string); ok {
-			line += what
+		if quantity, ok := fields["what"].(string); ok {
+			line += quantity
 		} else {
 			line = entry.Message
 		}
@@ -120,11 +120,11 @@ func TestStatesAreExplainedOnce(t *testing.T) {
 // A vendor without GPUs that is not configured causes neither a warning nor a failure. A configured one does, and is.
 func TestNoGPUOfAVendor(t *testing.T) {
 	for name, test := range map[string]struct {
-		asked    bool
-		missing  int64
-		other    bool // a GPU is bound to another driver
-		levels   []zapcore.Level
-		readable float64
+		requested bool
+		missing   int64
+		other     bool // a GPU is bound to another driver
+		levels    []zapcore.Level
+		readable  float64
 	}{
 		"by default":                           {false, 0, false, nil, 1},
 		"by default, but there is a GPU":       {false, 1, false, []zapcore.Level{zapcore.WarnLevel}, 0},
@@ -140,7 +140,7 @@ func TestNoGPUOfAVendor(t *testing.T) {
 				return node, nil
 			}}
 			r := newRig(t, map[string]gpu.Source{"nvml": source, "amdgpu": always()})
-			if !test.asked {
+			if !test.requested {
 				r.cfg.Scrapers = nil
 			}
 			r.run(r.newMetrics())
@@ -189,8 +189,8 @@ func TestGPUAppearsWithoutDriver(t *testing.T) {
 	assert.Zero(t, unreadable(), "nothing of this vendor is there, and nothing is to be read")
 	missing.Store(1)
 	eventually(t, func() bool { return unreadable() == 1 }, "there is a GPU now")
-	seen := source.reads.Load()
-	eventually(t, func() bool { return source.reads.Load() > seen+3 }, "it runs on")
+	readCount := source.reads.Load()
+	eventually(t, func() bool { return source.reads.Load() > readCount+3 }, "it runs on")
 	require.NoError(t, m.Shutdown(t.Context()))
 	var levels []zapcore.Level
 	for _, entry := range r.log.All() {

@@ -24,14 +24,14 @@ import (
 type sharedExporter struct {
 	metrics, logs func(context.Context) // play what takes the data
 
-	gone                     atomic.Bool
+	closed                   atomic.Bool
 	started, late, delivered atomic.Int64 // deliveries of both signals
 }
 
 func (e *sharedExporter) take(ctx context.Context, play func(context.Context)) error {
 	e.started.Add(1)
 	play(ctx)
-	if e.gone.Load() {
+	if e.closed.Load() {
 		e.late.Add(1)
 	} else {
 		e.delivered.Add(1)
@@ -60,7 +60,7 @@ func (r *rig) stop(e *sharedExporter, receivers map[string]component.Component, 
 	start := time.Now()
 	require.NoError(r.t, receivers[first].Shutdown(r.t.Context()))
 	took := time.Since(start)
-	e.gone.Store(true)
+	e.closed.Store(true)
 	second := map[string]string{"metrics": "logs", "logs": "metrics"}[first]
 	require.NoError(r.t, receivers[second].Shutdown(r.t.Context()))
 	return took

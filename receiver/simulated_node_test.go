@@ -278,9 +278,9 @@ func TestDriverMismatch(t *testing.T) {
 	s.newest(func(points []otlptest.Point) bool {
 		return state(points, ids[0]) == "failed" && state(points, ids[1]) == "failed"
 	}, "all are failed")
-	eventually(t, func() bool { return len(host.seen()) == 1 }, "the status")
-	assert.Equal(t, componentstatus.StatusRecoverableError, host.seen()[0].Status())
-	require.Error(t, host.seen()[0].Err())
+	eventually(t, func() bool { return len(host.statuses()) == 1 }, "the status")
+	assert.Equal(t, componentstatus.StatusRecoverableError, host.statuses()[0].Status())
+	require.Error(t, host.statuses()[0].Err())
 }
 
 // A library that is missing, or is not NVML, causes one log line that names it and the remedy. The receiver runs and reports the node.

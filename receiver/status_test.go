@@ -30,7 +30,7 @@ func (h *statusHost) Report(e *componentstatus.Event) {
 	h.events = append(h.events, e)
 }
 
-func (h *statusHost) seen() []*componentstatus.Event {
+func (h *statusHost) statuses() []*componentstatus.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]*componentstatus.Event(nil), h.events...)
@@ -55,7 +55,7 @@ func TestRestartNeeded(t *testing.T) {
 	require.NoError(t, m.Shutdown(t.Context()))
 	require.NoError(t, l.Shutdown(t.Context()))
 	for _, host := range []*statusHost{ofMetrics, ofLogs} {
-		events := host.seen()
+		events := host.statuses()
 		require.Len(t, events, 2)
 		assert.Equal(t, componentstatus.StatusRecoverableError, events[0].Status())
 		require.ErrorIs(t, events[0].Err(), replaced)
@@ -73,11 +73,11 @@ func TestRestartNeededByOneOfTwo(t *testing.T) {
 	s.update("amdgpu", errors.New("b"))
 	s.update("nvml", nil)
 	s.reportTo(late)
-	require.Len(t, early.seen(), 1)
-	require.Len(t, late.seen(), 1)
-	assert.Equal(t, componentstatus.StatusRecoverableError, late.seen()[0].Status())
+	require.Len(t, early.statuses(), 1)
+	require.Len(t, late.statuses(), 1)
+	assert.Equal(t, componentstatus.StatusRecoverableError, late.statuses()[0].Status())
 	s.update("amdgpu", nil)
-	require.Len(t, early.seen(), 2)
-	require.Len(t, late.seen(), 2)
-	assert.Equal(t, componentstatus.StatusOK, early.seen()[1].Status())
+	require.Len(t, early.statuses(), 2)
+	require.Len(t, late.statuses(), 2)
+	assert.Equal(t, componentstatus.StatusOK, early.statuses()[1].Status())
 }

@@ -46,9 +46,9 @@ func (r *rig) keeps(disk *checkpointtest.Storage) {
 // refusing is a consumer of logs that answers with an error until it is nil.
 type refusing struct {
 	consumertest.LogsSink
-	mu    sync.Mutex
-	err   error
-	asked int
+	mu       sync.Mutex
+	err      error
+	requests int
 }
 
 func (c *refusing) answer(err error) {
@@ -60,12 +60,12 @@ func (c *refusing) answer(err error) {
 func (c *refusing) calls() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.asked
+	return c.requests
 }
 
 func (c *refusing) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	c.mu.Lock()
-	c.asked++
+	c.requests++
 	err := c.err
 	c.mu.Unlock()
 	if err != nil {

@@ -22,6 +22,7 @@ log=$(mktemp) config=$(mktemp)
 trap 'rm -f "$log" "$config"' EXIT
 [ -e .git ] || COMMIT=${COMMIT:-unknown} SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0} # the sources may come from an archive
 source scripts/release-version.sh
+mkdir -p "$(dirname "$(dirname "$binary")")" # the builder makes the last folder only
 builder_config "$(dirname "$binary")" "$builder" >"$config"
 if ! go tool -modfile=tools/go.mod builder --config="$config" --skip-strict-versioning=false >"$log" 2>&1; then
 	cat "$log" >&2

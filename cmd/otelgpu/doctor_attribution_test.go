@@ -38,7 +38,7 @@ func TestDoctorRuntimes(t *testing.T) {
 // The shipped overlay reads only state files, so a machine without permissions or runtimes starts with it.
 func TestDoctorShippedContainers(t *testing.T) {
 	config := filepath.Join("..", "..", "config")
-	r := report(t, finish(t, doctorCommand(t, "--output", "json", "--config", filepath.Join(config, "agent.yaml"), "--config", filepath.Join(config, "parts", "containers.yaml"))))
+	r := report(t, finish(t, doctorCommand(t, "--output", "json", "--config", filepath.Join(config, "agent.yaml"), "--config", filepath.Join(config, "overlays", "containers.yaml"))))
 	for _, runtime := range []string{"docker", "podman", "containerd"} {
 		assert.NotContains(t, check(t, r, "gpu: attribution", runtime).Found, ".sock")
 	}

@@ -20,8 +20,8 @@ var clock = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}`)
 func TestDocumentedScreen(t *testing.T) {
 	server := sampleServer(t)
 	assert.Equal(t, 1, comparePrinted(t, commandsPage, "top", func(args []string) string {
-		term := startTerminal(t, 140, 10, nil, append(args, "--server", server)...)
-		screen := term.shows("live", "nvidia3", "q quit")
+		term := startTerminal(t, 140, 14, nil, append(args, "--server", server)...)
+		screen := term.shows("live", "nvidia3", "processes", "q quit")
 		term.press("q")
 		assert.Zero(t, term.end())
 		lines := strings.Split(strings.ReplaceAll(screen, server, client.DefaultServer), "\n")

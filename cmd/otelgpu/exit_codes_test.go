@@ -18,8 +18,8 @@ func TestExitCodes(t *testing.T) {
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
 	for args, want := range map[string]result{
-		"":                                 {code: 2, err: "otelgpu: no command; give top, get, run or doctor, or -h for help\n"},
-		"fly":                              {code: 2, err: "otelgpu: unknown command \"fly\"; give top, get, run or doctor, or -h for help\n"},
+		"":                                 {code: 2, err: "otelgpu: no command; give top, get, report, run or doctor, or -h for help\n"},
+		"fly":                              {code: 2, err: "otelgpu: unknown command \"fly\"; give top, get, report, run or doctor, or -h for help\n"},
 		"get":                              {code: 2, err: "otelgpu: get \"\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},
 		"get pods":                         {code: 2, err: "otelgpu: get \"pods\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},
 		"get nodes gpus":                   {code: 2, err: "otelgpu: get \"nodes gpus\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},

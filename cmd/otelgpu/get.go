@@ -30,6 +30,7 @@ func filters() map[string]string {
 		"severity":  "only problems or events of this `SEVERITY` or a higher one",
 		"kind":      "only problems of this `KIND`",
 		"state":     "problems: present or ended; nodes: live or stale",
+		"search":    "only entries with this `TEXT` in a name, a state or a whole number",
 		"sort":      "sort by this `FIELD` of the API; -FIELD sorts in descending order",
 	}
 }

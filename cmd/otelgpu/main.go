@@ -30,6 +30,7 @@ const usage = `otelgpu shows GPUs from the API of a Collector with the gpu_view 
 
   otelgpu top           a live table of GPUs, processes, pods, workloads, nodes and events
   otelgpu get RESOURCE  prints nodes, gpus, processes, summary, workloads or events, as table, json or csv
+  otelgpu report        prints GPU-hours, kWh and costs from the database of the gpu_ledger exporter
   otelgpu run           starts a collector on this machine, shows its GPUs as top does, and stops it
   otelgpu doctor        reports what a collector can read on this machine, what it cannot, why, and what to change
   otelgpu --version     prints the version, with the commit it was built from
@@ -80,7 +81,7 @@ func endSignals() []os.Signal {
 
 func command(ctx context.Context, args []string, input, out *os.File, errs io.Writer) error {
 	if len(args) == 0 {
-		return usageErrorf("no command; give top, get, run or doctor, or -h for help")
+		return usageErrorf("no command; give top, get, report, run or doctor, or -h for help")
 	}
 	switch name, rest := args[0], args[1:]; name {
 	case "top":
@@ -89,6 +90,8 @@ func command(ctx context.Context, args []string, input, out *os.File, errs io.Wr
 		return runCollector(ctx, rest, input, out)
 	case "get":
 		return runGet(ctx, rest, out, errs)
+	case "report":
+		return runReport(ctx, rest, out)
 	case "doctor":
 		return runDoctor(ctx, rest, out)
 	case "-version", "--version", "version":
@@ -98,6 +101,6 @@ func command(ctx context.Context, args []string, input, out *os.File, errs io.Wr
 		_, err := io.WriteString(out, usage)
 		return err
 	default:
-		return usageErrorf("unknown command %q; give top, get, run or doctor, or -h for help", name)
+		return usageErrorf("unknown command %q; give top, get, report, run or doctor, or -h for help", name)
 	}
 }

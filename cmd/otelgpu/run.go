@@ -6,6 +6,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -62,6 +65,9 @@ func runCollector(ctx context.Context, args []string, input, out *os.File) error
 		return err
 	}
 	defer c.Close()
+	if err := checkUnused(ctx, c.Server()); err != nil {
+		return err
+	}
 	running, err := collector.Start(r.binary, r.config, r.log)
 	if err != nil {
 		return err
@@ -72,6 +78,21 @@ func runCollector(ctx context.Context, args []string, input, out *os.File) error
 		return top.Repeat(ctx, c, out, o)
 	}
 	return onScreen(ctx, c, o)
+}
+
+// checkUnused refuses a server that answers before the collector is started: what it shows would not be the collector's.
+func checkUnused(ctx context.Context, server string) error {
+	u, err := url.Parse(server)
+	if err != nil || u.Port() == "" {
+		return nil //nolint:nilerr // the client reports it
+	}
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil //nolint:nilerr // nothing listens there
+	}
+	_ = conn.Close()
+	return fmt.Errorf("%s is in use by another program, such as a collector that already runs, which otelgpu top shows; stop it, or set another "+
+		"endpoint of gpu_view in the configuration and give it with --server", u.Host)
 }
 
 // describe says what is shown beside the table.

@@ -7,6 +7,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,8 +44,53 @@ func newFakeCollector(t *testing.T, command string) *fakeCollector {
 
 func (c *fakeCollector) log() string { return filepath.Join(c.dir, "log") }
 
-func (c *fakeCollector) args(server string, more ...string) []string {
+// args are the arguments that start it. As a collector's own server, the server answers only after it has started.
+func (c *fakeCollector) args(t *testing.T, server string, more ...string) []string {
+	t.Helper()
+	if to, isURL := strings.CutPrefix(server, "http://"); isURL {
+		server = "http://" + c.door(t, to)
+	}
 	return append([]string{"run", "--server", server, "--collector", filepath.Join(c.dir, "collector"), "--config", "none", "--log", c.log()}, more...)
+}
+
+// door returns an address that leads to a server once the script has started.
+func (c *fakeCollector) door(t *testing.T, server string) string {
+	t.Helper()
+	reserved, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := reserved.Addr().String()
+	require.NoError(t, reserved.Close())
+	go func() {
+		for t.Context().Err() == nil {
+			if _, err := os.Stat(filepath.Join(c.dir, "pid")); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			return
+		}
+		context.AfterFunc(t.Context(), func() { _ = listener.Close() })
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+				go func() {
+					_, _ = io.Copy(pair[0], pair[1])
+					_ = pair[0].Close()
+				}()
+			}
+		}
+	}()
+	return address
 }
 
 // pid waits for the script's start. The process is killed at the test's end.
@@ -81,7 +129,7 @@ func TestCollectorEndsWithOtelgpu(t *testing.T) {
 			read, write, err := os.Pipe()
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = read.Close() })
-			cmd := exec.Command(os.Args[0], collector.args(server)...)
+			cmd := exec.Command(os.Args[0], collector.args(t, server)...)
 			cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), write
 			require.NoError(t, cmd.Start())
 			require.NoError(t, write.Close())
@@ -96,6 +144,18 @@ func TestCollectorEndsWithOtelgpu(t *testing.T) {
 	}
 }
 
+// A server that answers before the collector starts is another one's: its GPUs are not shown, and no collector is started.
+func TestRunWithUsedPort(t *testing.T) {
+	t.Parallel()
+	collector := newFakeCollector(t, untilEnd)
+	server := sampleServer(t)
+	got := otelgpu(t, "run", "--server", server, "--collector", filepath.Join(collector.dir, "collector"), "--config", "none", "--log", collector.log())
+	assert.Equal(t, 1, got.code)
+	assert.Empty(t, got.out)
+	assert.Contains(t, got.err, strings.TrimPrefix(server, "http://")+" is in use by another program")
+	assert.NoFileExists(t, filepath.Join(collector.dir, "pid"))
+}
+
 // In a terminal the table and the page's address are shown, and that the hardware is simulated. q ends the collector too.
 func TestRunInTerminal(t *testing.T) {
 	server := sampleServer(t)
@@ -107,9 +167,10 @@ func TestRunInTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			notifyHangUp(t)
 			collector := newFakeCollector(t, untilEnd)
-			term := startTerminal(t, 150, 30, nil, collector.args(server, "--simulated", "--also", "OTLP file.jsonl")...)
+			args := collector.args(t, server, "--simulated", "--also", "OTLP file.jsonl")
+			term := startTerminal(t, 150, 30, nil, args...)
 			pid := collector.pid(t)
-			term.shows("SIMULATED HARDWARE: these GPUs do not exist", "9 GPUs", "Page "+server+"/, OTLP file.jsonl, log ", "ml/train-0")
+			term.shows("SIMULATED HARDWARE: these GPUs do not exist", "9 GPUs", "Page "+args[2]+"/, OTLP file.jsonl, log ", "ml/train-0")
 			end(term)
 			assert.Zero(t, term.end())
 			term.restored()
@@ -121,12 +182,12 @@ func TestRunInTerminal(t *testing.T) {
 // A collector that ends by itself ends the screen. The end of its log says why.
 func TestCollectorEndsByItself(t *testing.T) {
 	collector := newFakeCollector(t, "echo one; echo 'cannot start: \033[31mport taken' >&2; exit 3")
-	term := startTerminal(t, 100, 20, nil, collector.args("127.0.0.1:1")...)
+	term := startTerminal(t, 100, 20, nil, collector.args(t, "127.0.0.1:1")...)
 	assert.Equal(t, 1, term.end())
 	term.restored()
 	term.shows("the collector ended (exit status 3); the last lines of", "cannot start: port taken")
 
-	got := otelgpu(t, collector.args("127.0.0.1:1")...)
+	got := otelgpu(t, collector.args(t, "127.0.0.1:1")...)
 	assert.Equal(t, 1, got.code)
 	assert.Contains(t, got.err, "one\ncannot start: port taken\n")
 	got = otelgpu(t, "run", "--collector", "/none", "--log", filepath.Join(t.TempDir(), "log"))
@@ -140,7 +201,7 @@ func TestCollectorEndsByItself(t *testing.T) {
 func TestCollectorThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	collector := newFakeCollector(t, "trap '' INT\n"+untilEnd)
-	term := startTerminal(t, 100, 20, nil, collector.args(sampleServer(t))...)
+	term := startTerminal(t, 100, 20, nil, collector.args(t, sampleServer(t))...)
 	pid := collector.pid(t)
 	term.shows("9 GPUs")
 	term.press("q")
@@ -154,7 +215,7 @@ func TestRunWithoutGPU(t *testing.T) {
 	server := emptyServer(t)
 	line := `warn	Read failed	{"scraper": "nvml", "what": "library", "reason": "no usable libnvidia-ml.so.1; install the NVIDIA driver"}`
 	collector := newFakeCollector(t, "echo '"+line+"'\n"+untilEnd)
-	term := startTerminal(t, 120, 20, nil, collector.args(server)...)
+	term := startTerminal(t, 120, 20, nil, collector.args(t, server)...)
 	collector.pid(t)
 	term.shows("library: no usable libnvidia-ml.so.1; install the NVIDIA driver")
 	term.press("q")
@@ -175,7 +236,7 @@ func TestRunWithoutGPU(t *testing.T) {
 		empty.ServeHTTP(w, r)
 	}))
 	t.Cleanup(afterLog.Close)
-	cmd := exec.Command(os.Args[0], collector.args(afterLog.URL, "--timeout", "5m")...)
+	cmd := exec.Command(os.Args[0], collector.args(t, afterLog.URL, "--timeout", "5m")...)
 	var out lockedBuffer
 	cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), &out
 	require.NoError(t, cmd.Start())
@@ -193,7 +254,7 @@ func TestRunWithoutGPU(t *testing.T) {
 func TestRunWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	collector := newFakeCollector(t, untilEnd)
-	cmd := exec.Command(os.Args[0], collector.args(sampleServer(t), "--simulated")...)
+	cmd := exec.Command(os.Args[0], collector.args(t, sampleServer(t), "--simulated")...)
 	var out lockedBuffer
 	cmd.Env, cmd.Stdout = append(os.Environ(), asOtelgpu+"=1"), &out
 	require.NoError(t, cmd.Start())

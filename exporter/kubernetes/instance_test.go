@@ -53,7 +53,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(event)
 }
 
-func (s *server) taken() []corev1.Event {
+func (s *server) postedEvents() []corev1.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]corev1.Event{}, s.events...)
@@ -89,11 +89,11 @@ func TestMetricsAndLogsTogether(t *testing.T) {
 	}
 	require.NoError(t, logs.ConsumeLogs(t.Context(), records))
 	require.NoError(t, metrics.Shutdown(t.Context()))
-	require.Eventually(t, func() bool { return len(api.taken()) == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(api.postedEvents()) == 2 }, patience, time.Millisecond)
 	require.NoError(t, logs.Shutdown(t.Context()))
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 
-	events := api.taken()
+	events := api.postedEvents()
 	require.Len(t, events, 2)
 	assert.Equal(t, "node-a", events[0].InvolvedObject.Name)
 	assert.Equal(t, "0f8a5c1e-6b0d-4b51-9c43-0a4c1f2f7f11", string(events[1].InvolvedObject.UID))

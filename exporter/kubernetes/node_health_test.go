@@ -20,7 +20,7 @@ const silence = 2 * time.Minute
 // reading is the metrics of one read.
 type reading struct {
 	metrics pmetric.ResourceMetrics
-	at      time.Time
+	time    time.Time
 }
 
 func readAt(readTime time.Time) *reading { return &reading{pmetric.NewResourceMetrics(), readTime} }
@@ -30,7 +30,7 @@ func (r *reading) point(metric string, value int64, attributes ...string) *readi
 	m := r.metrics.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
 	m.SetName(metric)
 	point := m.SetEmptySum().DataPoints().AppendEmpty()
-	point.SetTimestamp(pcommon.NewTimestampFromTime(r.at))
+	point.SetTimestamp(pcommon.NewTimestampFromTime(r.time))
 	point.SetIntValue(value)
 	for i := 0; i < len(attributes); i += 2 {
 		point.Attributes().PutStr(attributes[i], attributes[i+1])
@@ -44,7 +44,7 @@ func (r *reading) end(metric string, attributes ...string) *reading {
 	scopes := r.metrics.ScopeMetrics()
 	point := scopes.At(scopes.Len() - 1).Metrics().At(0).Sum().DataPoints().At(0)
 	point.SetFlags(pmetric.DefaultDataPointFlags.WithNoRecordedValue(true))
-	point.SetTimestamp(pcommon.NewTimestampFromTime(r.at.Add(-time.Millisecond)))
+	point.SetTimestamp(pcommon.NewTimestampFromTime(r.time.Add(-time.Millisecond)))
 	return r
 }
 
@@ -63,8 +63,8 @@ func (r *reading) gpu(name, state string) *reading {
 	return r
 }
 
-// gone ends the state of a GPU.
-func (r *reading) gone(name string) *reading {
+// without ends the state of a GPU.
+func (r *reading) without(name string) *reading {
 	for _, s := range allStates {
 		r.end("hw.status", "hw.id", "GPU-"+name, "hw.name", name, "hw.state", s)
 	}
@@ -79,7 +79,7 @@ func (r *reading) source(name string, readable int64) *reading {
 func healthAfter(now time.Time, readings ...*reading) verdict {
 	h := newNodeHealth()
 	for _, r := range readings {
-		h.add(r.metrics, r.at, silence)
+		h.add(r.metrics, r.time, silence)
 	}
 	return h.verdict(now, silence)
 }
@@ -110,13 +110,13 @@ func TestVerdicts(t *testing.T) {
 		"the source fails": {
 			[]*reading{
 				readAt(noon).source("nvml", 1).gpu("nvidia0", "ok"),
-				readAt(later).source("nvml", 0).gone("nvidia0").
+				readAt(later).source("nvml", 0).without("nvidia0").
 					point("hw.gpu.source.failure", 1, "hw.gpu.source.name", "nvml", "hw.vendor", "NVIDIA", "error.type", "library"),
 			},
 			verdict{"Unknown", "GPUsUnreadable", "nvml cannot be read (library), nvidia0 was not read"},
 		},
 		"one is not read any more": {
-			[]*reading{readAt(noon).gpu("nvidia0", "ok").gpu("nvidia1", "ok"), readAt(later).gpu("nvidia0", "ok").gone("nvidia1")},
+			[]*reading{readAt(noon).gpu("nvidia0", "ok").gpu("nvidia1", "ok"), readAt(later).gpu("nvidia0", "ok").without("nvidia1")},
 			verdict{"Unknown", "GPUsUnreadable", "nvidia1 was not read"},
 		},
 		"what is known to be wrong counts more than what is not known": {
@@ -125,14 +125,14 @@ func TestVerdicts(t *testing.T) {
 		"one is taken out": {
 			[]*reading{
 				readAt(noon).gpu("nvidia0", "ok").gpu("nvidia1", "ok"),
-				readAt(later).gpu("nvidia0", "ok").gone("nvidia1").end("hw.gpu.info", "hw.id", "GPU-nvidia1", "hw.name", "nvidia1"),
+				readAt(later).gpu("nvidia0", "ok").without("nvidia1").end("hw.gpu.info", "hw.id", "GPU-nvidia1", "hw.name", "nvidia1"),
 			},
 			verdict{"True", "GPUsHealthy", "1 GPUs are ok"},
 		},
 		"its series changes its name, the end comes last": {
 			[]*reading{
 				readAt(noon).gpu("nvidia0", "ok"),
-				readAt(later).gpu("nvidia0", "ok").gone("nvidia0").end("hw.gpu.info", "hw.id", "GPU-nvidia0", "hw.name", "old"),
+				readAt(later).gpu("nvidia0", "ok").without("nvidia0").end("hw.gpu.info", "hw.id", "GPU-nvidia0", "hw.name", "old"),
 			},
 			verdict{"True", "GPUsHealthy", "1 GPUs are ok"},
 		},

@@ -98,7 +98,7 @@ func (a attributes) labels() any {
 	return jsonText(labels)
 }
 
-// names sets columns to attributes: the name of a column is that of its attribute with underscores.
+// names sets columns to attributes: a column is named as its attribute, with underscores.
 func (a attributes) names(values map[string]any, names ...string) {
 	for _, name := range names {
 		values[columnName(name)] = a.value(name)

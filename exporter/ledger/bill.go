@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// amount is what a holder had of a device from start to end, or what nobody had, with holder "". Times are GPU-seconds: the seconds times the
+// amount is what a holder used of a device from start to end, or its unallocated and unknown time, with holder "". Times are GPU-seconds: the seconds times the
 // share of the GPU. In each amount of a device, held, unallocated and unknown time add up to its seconds times its share of the GPU; busy,
 // idle and unknown use to the held time.
 type amount struct {
-	device, holder   string
-	columns          []map[string]any // of the device and the holder
-	start, end       time.Time
-	share            float64
-	held, busy, idle float64
-	unknownUse       float64
-	unallocated      float64
-	unknown          float64
-	energy           float64
-	memory           *int64
+	device, holder       string
+	columns              []map[string]any // of the device and the holder
+	start, end           time.Time
+	share                float64
+	heldTime, busy, idle float64
+	unknownUse           float64
+	unallocated          float64
+	unknown              float64
+	energy               float64
+	memory               *int64
 }
 
 // bill divides the time between two reads of a GPU. The first read says who had it. Of a time that is longer than maxGap the holder is
@@ -48,8 +48,8 @@ func bill(former, next *read, maxGap time.Duration) []amount {
 	return amounts
 }
 
-// freeOf reports whether the part of a device that has no holder is known to be nobody's. The part of a GPU that none of its partitions has
-// is nobody's if it is known who holds the partitions.
+// freeOf reports whether the part of a device that has no holder is known to be unallocated. The part of a GPU that none of its partitions
+// has is unallocated if it is known who holds the partitions.
 func (r *read) freeOf(id string) bool {
 	d := r.Devices[id]
 	if len(d.Holders) > 0 || d.Allocated != nil && !*d.Allocated {
@@ -104,33 +104,33 @@ func (h *holder) use(a *amount, after *holder, known bool) {
 		return
 	}
 	seconds := a.end.Sub(a.start).Seconds()
-	a.held = a.share * seconds
+	a.heldTime = a.share * seconds
 	if idle, ok := after.Idle.since(h.Idle); ok {
 		a.idle = a.share * math.Min(idle, seconds)
-		a.busy = a.held - a.idle
+		a.busy = a.heldTime - a.idle
 	} else {
-		a.unknownUse = a.held
+		a.unknownUse = a.heldTime
 	}
 }
 
 // holderShares returns the parts of a device by holder, which add up to at most 1. Holders without a part of their own divide what the
 // others leave.
 func holderShares(holders map[string]*holder) map[string]float64 {
-	given, without := 0.0, 0
+	assigned, without := 0.0, 0
 	for _, h := range holders {
 		if h.Share == nil {
 			without++
 		} else {
-			given += bounded(*h.Share)
+			assigned += bounded(*h.Share)
 		}
 	}
 	shares := map[string]float64{}
 	for id, h := range holders {
 		switch {
 		case h.Share != nil:
-			shares[id] = bounded(*h.Share) / math.Max(given, 1)
+			shares[id] = bounded(*h.Share) / math.Max(assigned, 1)
 		default:
-			shares[id] = math.Max(1-given, 0) / float64(without)
+			shares[id] = math.Max(1-assigned, 0) / float64(without)
 		}
 	}
 	return shares
@@ -193,7 +193,7 @@ func (a *amount) hours() []amount {
 		part := *a
 		part.start, part.end = start, end
 		f := end.Sub(start).Seconds() / whole
-		for _, v := range []*float64{&part.held, &part.busy, &part.idle, &part.unknownUse, &part.unallocated, &part.unknown, &part.energy} {
+		for _, v := range []*float64{&part.heldTime, &part.busy, &part.idle, &part.unknownUse, &part.unallocated, &part.unknown, &part.energy} {
 			*v *= f
 		}
 		parts = append(parts, part)

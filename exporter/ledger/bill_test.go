@@ -21,13 +21,13 @@ import (
 // life is what a simulated GPU and its partitions do.
 type life struct {
 	id       string
-	profiles []string            // of the partitions
-	pods     []map[string]*given // of each device, by pod
-	known    bool                // the holders are known
+	profiles []string           // of the partitions
+	pods     []map[string]*part // of each device, by pod
+	known    bool               // the holders are known
 }
 
-// given is what a pod has of a device.
-type given struct {
+// part is what a pod has of a device.
+type part struct {
 	since  int64
 	share  float64 // 0: it shares equally
 	idle   float64
@@ -44,7 +44,7 @@ func (l *life) devices() []string {
 }
 
 // metrics returns what the receiver sends of a read.
-func (l *life) metrics(at int64) pmetric.Metrics {
+func (l *life) metrics(now int64) pmetric.Metrics {
 	metrics := pmetric.NewMetrics()
 	point := func(resource map[string]any, name string, value float64, start int64, attributes map[string]any) {
 		r := metrics.ResourceMetrics().AppendEmpty()
@@ -53,7 +53,7 @@ func (l *life) metrics(at int64) pmetric.Metrics {
 		m.SetName(name)
 		p := m.SetEmptySum().DataPoints().AppendEmpty()
 		_ = p.Attributes().FromRaw(attributes)
-		p.SetTimestamp(pcommon.Timestamp(at * 1e9))
+		p.SetTimestamp(pcommon.Timestamp(now * 1e9))
 		p.SetStartTimestamp(pcommon.Timestamp(start * 1e9))
 		p.SetDoubleValue(value)
 	}
@@ -90,7 +90,7 @@ func (l *life) metrics(at int64) pmetric.Metrics {
 }
 
 // step changes what the pods have, and lets the time between two reads pass.
-func (l *life) step(random *rand.Rand, at, seconds int64) {
+func (l *life) step(random *rand.Rand, now, seconds int64) {
 	for _, pods := range l.pods {
 		for _, name := range slices.Sorted(maps.Keys(pods)) {
 			g := pods[name]
@@ -102,7 +102,7 @@ func (l *life) step(random *rand.Rand, at, seconds int64) {
 			}
 		}
 		for len(pods) < 4 && random.IntN(2) == 0 {
-			g := &given{since: at}
+			g := &part{since: now}
 			if random.IntN(2) == 0 {
 				g.share = random.Float64()
 			}
@@ -118,12 +118,12 @@ func newLife(random *rand.Rand, id string) *life {
 		l.profiles = [][]string{{"1g.10gb", "1g.10gb", "3g.40gb"}, {"1c.3g.40gb", "2c.3g.40gb", "4g.40gb"}, {"CPX", "CPX"}}[random.IntN(3)]
 	}
 	for range l.devices() {
-		l.pods = append(l.pods, map[string]*given{})
+		l.pods = append(l.pods, map[string]*part{})
 	}
 	return l
 }
 
-// Whatever happens, the seconds of a GPU are those that somebody held, that nobody held, and that are unknown; and what was held was used,
+// Whatever happens, the seconds of a GPU are held, unallocated or unknown; and what was held was used,
 // idle or unknown. Reads that come twice change nothing, nor do two collectors that send the same.
 func TestBillAddsUp(t *testing.T) {
 	onEach(t, func(t *testing.T, newURL func() string) {
@@ -132,15 +132,15 @@ func TestBillAddsUp(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			life := newLife(random, fmt.Sprint("GPU-", seed))
 			const start = 3_000
-			at := int64(start)
-			var sent []pmetric.Metrics
+			now := int64(start)
+			var requests []pmetric.Metrics
 			gaps := 0.0
 			for range 60 {
-				m := life.metrics(at)
-				sent = append(sent, m)
+				m := life.metrics(now)
+				requests = append(requests, m)
 				require.NoError(t, l.consumeMetrics(t.Context(), m))
 				if random.IntN(3) == 0 {
-					require.NoError(t, l.consumeMetrics(t.Context(), sent[random.IntN(len(sent))]))
+					require.NoError(t, l.consumeMetrics(t.Context(), requests[random.IntN(len(requests))]))
 				}
 				seconds := 10 + random.Int64N(200)
 				if random.IntN(12) == 0 {
@@ -149,18 +149,18 @@ func TestBillAddsUp(t *testing.T) {
 				if seconds > 300 {
 					gaps += float64(seconds)
 				}
-				at += seconds
-				life.step(random, at, seconds)
+				now += seconds
+				life.step(random, now, seconds)
 			}
-			require.NoError(t, l.consumeMetrics(t.Context(), life.metrics(at)))
-			var held, busy, idle, unknownUse, unallocated, unknown float64
+			require.NoError(t, l.consumeMetrics(t.Context(), life.metrics(now)))
+			var heldTime, busy, idle, unknownUse, unallocated, unknown float64
 			sums := "SELECT SUM(held_time), SUM(busy_time), SUM(idle_time), SUM(unknown_use_time), SUM(unallocated_time), SUM(unknown_time) FROM allocations " +
 				fmt.Sprintf("WHERE hw_id = '%s' OR hw_parent = '%s'", life.id, life.id)
-			require.NoError(t, l.db.QueryRow(sums).Scan(&held, &busy, &idle, &unknownUse, &unallocated, &unknown))
-			assert.InDelta(t, at-start, held+unallocated+unknown, 1e-3, "seed %d", seed)
-			assert.InDelta(t, held, busy+idle+unknownUse, 1e-3, "seed %d", seed)
+			require.NoError(t, l.db.QueryRow(sums).Scan(&heldTime, &busy, &idle, &unknownUse, &unallocated, &unknown))
+			assert.InDelta(t, now-start, heldTime+unallocated+unknown, 1e-3, "seed %d", seed)
+			assert.InDelta(t, heldTime, busy+idle+unknownUse, 1e-3, "seed %d", seed)
 			assert.GreaterOrEqual(t, unknown, gaps-1e-3, "seed %d", seed)
-			assert.Positive(t, held)
+			assert.Positive(t, heldTime)
 			assert.Positive(t, busy)
 			assert.Positive(t, idle)
 			assert.Positive(t, unallocated)
@@ -170,23 +170,23 @@ func TestBillAddsUp(t *testing.T) {
 	})
 }
 
-// By hand: a GPU that one pod holds from 00:10 to 01:30 and uses a quarter of the time, then nobody until 02:00.
+// By hand: a GPU that one pod holds from 00:10 to 01:30 and uses a quarter of the time, then is unallocated until 02:00.
 func TestBillByHand(t *testing.T) {
 	const day = 86_400
 	onEach(t, func(t *testing.T, newURL func() string) {
 		l := newLedger(t, newURL())
-		gpu := &life{id: "GPU-1", known: true, pods: []map[string]*given{{}}}
-		for at := int64(day); at <= day+7200; at += 30 {
+		gpu := &life{id: "GPU-1", known: true, pods: []map[string]*part{{}}}
+		for now := int64(day); now <= day+7200; now += 30 {
 			switch {
-			case at == day+600:
-				gpu.pods[0]["train-0"] = &given{since: at}
-			case at > day+600 && at < day+5400:
+			case now == day+600:
+				gpu.pods[0]["train-0"] = &part{since: now}
+			case now > day+600 && now < day+5400:
 				gpu.pods[0]["train-0"].idle += 22.5
 				gpu.pods[0]["train-0"].energy += 30 * 400
-			case at == day+5400:
+			case now == day+5400:
 				delete(gpu.pods[0], "train-0")
 			}
-			require.NoError(t, l.consumeMetrics(t.Context(), gpu.metrics(at)))
+			require.NoError(t, l.consumeMetrics(t.Context(), gpu.metrics(now)))
 		}
 		rows := contents(t, l.db.DB, "SELECT "+asText("start_time")+" AS a, "+asText("end_time")+" AS b, k8s_pod_name, "+
 			"held_time, busy_time, idle_time, unknown_use_time, unallocated_time, unknown_time, energy FROM allocations ORDER BY start_time")
@@ -203,14 +203,14 @@ func TestBillByHand(t *testing.T) {
 			{Model: "NVIDIA H100 80GB HBM3", Unallocated: 2400},
 			{Name: "team", Model: "NVIDIA H100 80GB HBM3", Held: 4800, Used: 1192.5, Idle: 3577.5, UnknownUse: 30, Energy: 1908000},
 		}, answer.Rows)
-		for by, name := range map[string]string{"workload": "team/Job/train", "label": "vision", "node": "node-a", "model": "NVIDIA H100 80GB HBM3", "user": "", "account": ""} {
-			q := &question{Since: time.Unix(day, 0), Until: time.Unix(day+7200, 0), By: by}
-			if by == "label" {
+		for group, name := range map[string]string{"workload": "team/Job/train", "label": "vision", "node": "node-a", "model": "NVIDIA H100 80GB HBM3", "user": "", "account": ""} {
+			q := &question{Since: time.Unix(day, 0), Until: time.Unix(day+7200, 0), By: group}
+			if group == "label" {
 				q.Label = "cost-center"
 			}
 			answer, err := l.db.report(t.Context(), q)
 			require.NoError(t, err)
-			assert.True(t, slices.ContainsFunc(answer.Rows, func(r reportRow) bool { return r.Name == name && r.Held == 4800 }), "%s: %v", by, answer.Rows)
+			assert.True(t, slices.ContainsFunc(answer.Rows, func(r reportRow) bool { return r.Name == name && r.Held == 4800 }), "%s: %v", group, answer.Rows)
 		}
 	})
 }

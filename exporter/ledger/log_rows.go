@@ -38,11 +38,11 @@ type event struct {
 }
 
 func timeOf(record plog.LogRecord) string {
-	at := record.Timestamp()
-	if at == 0 {
-		at = record.ObservedTimestamp()
+	timestamp := record.Timestamp()
+	if timestamp == 0 {
+		timestamp = record.ObservedTimestamp()
 	}
-	return timeText(at.AsTime())
+	return timeText(timestamp.AsTime())
 }
 
 func (e *event) rows() []row {

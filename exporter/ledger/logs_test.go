@@ -68,12 +68,12 @@ func TestTablesDoNotDependOnTheWay(t *testing.T) {
 		for seed := range uint64(8) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			other := newLedger(t, newURL())
-			sent := append(append([]plog.Logs(nil), records...), records[:random.IntN(len(records))]...)
-			random.Shuffle(len(sent), func(i, j int) { sent[i], sent[j] = sent[j], sent[i] })
-			for len(sent) > 0 {
-				n := 1 + random.IntN(len(sent))
-				require.NoError(t, other.consumeLogs(t.Context(), together(sent[:n])))
-				sent = sent[n:]
+			requests := append(append([]plog.Logs(nil), records...), records[:random.IntN(len(records))]...)
+			random.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
+			for len(requests) > 0 {
+				n := 1 + random.IntN(len(requests))
+				require.NoError(t, other.consumeLogs(t.Context(), together(requests[:n])))
+				requests = requests[n:]
 			}
 			require.Equal(t, want, allTables(t, other.db.DB), "seed %d", seed)
 		}
@@ -81,10 +81,10 @@ func TestTablesDoNotDependOnTheWay(t *testing.T) {
 }
 
 // record returns a record with attributes, given as names and values.
-func record(at int64, name, uid string, attributes ...string) plog.Logs {
+func record(seconds int64, name, uid string, attributes ...string) plog.Logs {
 	logs := plog.NewLogs()
 	r := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
-	r.SetTimestamp(pcommon.Timestamp(at * 1e9))
+	r.SetTimestamp(pcommon.Timestamp(seconds * 1e9))
 	r.SetEventName(name)
 	r.Attributes().PutStr("log.record.uid", uid)
 	for i := 0; i < len(attributes); i += 2 {

@@ -4,7 +4,9 @@
 package gpuledgerexporter // import "github.com/otelgpu/gpureceiver/exporter/ledger"
 
 import (
+	_ "embed"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -58,6 +60,9 @@ func (b *batch) writeReadsOfGPU(reads []*read, maxGap time.Duration) error {
 	return b.write(former.row())
 }
 
+//go:embed queries/last_read.sql
+var lastReadQuery string
+
 // lastRead returns the last read of a GPU, nil if there is none. No other transaction can change it before this one ends.
 func (b *batch) lastRead(gpu string) (*read, error) {
 	lock := ""
@@ -65,7 +70,7 @@ func (b *batch) lastRead(gpu string) (*read, error) {
 		lock = " FOR UPDATE"
 	}
 	var content string
-	err := b.queryText(&content, "SELECT content FROM gpu_reads WHERE hw_id = "+b.dialect.place(1)+lock, gpu)
+	err := b.queryText(&content, fmt.Sprintf(lastReadQuery, b.dialect.place(1), lock), gpu)
 	if err != nil || content == "" {
 		return nil, err
 	}
@@ -81,16 +86,16 @@ func (r *read) row() row {
 }
 
 func (r *read) gpuRow(id string) row {
-	at := timeText(r.Time.AsTime())
+	timestamp := timeText(r.Time.AsTime())
 	values := maps.Clone(r.Devices[id].Columns)
-	values["hw_id"], values["first_seen"], values["last_seen"] = id, at, at
+	values["hw_id"], values["first_seen"], values["last_seen"] = id, timestamp, timestamp
 	return row{gpus, values}
 }
 
 func (a *amount) row() row {
 	values := map[string]any{
 		"hw_id": a.device, "holder": a.holder, "hour_time": timeText(a.start.UTC().Truncate(time.Hour)),
-		"start_time": timeText(a.start), "end_time": timeText(a.end), "share": a.share, "held_time": a.held, "busy_time": a.busy,
+		"start_time": timeText(a.start), "end_time": timeText(a.end), "share": a.share, "held_time": a.heldTime, "busy_time": a.busy,
 		"idle_time": a.idle, "unknown_use_time": a.unknownUse, "unallocated_time": a.unallocated, "unknown_time": a.unknown, "energy": a.energy,
 	}
 	if a.memory != nil {

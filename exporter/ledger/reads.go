@@ -139,12 +139,12 @@ func addPoint(devices map[readKey]*device, a attributes, point pmetric.NumberDat
 	if id == "" || point.Timestamp() == 0 || point.Flags().NoRecordedValue() || math.IsNaN(numberOf(point)) || math.IsInf(numberOf(point), 0) {
 		return
 	}
-	at := readKey{point.Timestamp(), id}
-	d := devices[at]
+	key := readKey{point.Timestamp(), id}
+	d := devices[key]
 	if d == nil {
 		d = &device{Columns: map[string]any{}, Holders: map[string]*holder{}}
 		d.setNode(a)
-		devices[at] = d
+		devices[key] = d
 	}
 	set(d, a, point)
 }
@@ -161,16 +161,16 @@ func counterOf(p pmetric.NumberDataPoint) *counter { return &counter{p.StartTime
 // group puts the partitions of a GPU together, and drops containers that only use a device.
 func group(devices map[readKey]*device) []*read {
 	reads := map[readKey]*read{}
-	for at, d := range devices {
+	for key, d := range devices {
 		maps.DeleteFunc(d.Holders, func(_ string, h *holder) bool { return !h.Held })
-		gpu := at
+		gpu := key
 		if parent, ok := d.Columns["hw_parent"].(string); ok {
 			gpu.id = parent
 		}
 		if reads[gpu] == nil {
 			reads[gpu] = &read{GPU: gpu.id, Time: gpu.time, Devices: map[string]*device{}}
 		}
-		reads[gpu].Devices[at.id] = d
+		reads[gpu].Devices[key.id] = d
 	}
 	return slices.SortedFunc(maps.Values(reads), func(a, b *read) int { return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.Time, b.Time)) })
 }

@@ -5,6 +5,7 @@ package gpuledgerexporter // import "github.com/otelgpu/gpureceiver/exporter/led
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,16 +65,17 @@ func (q *question) check() error {
 	return nil
 }
 
+//go:embed queries/report.sql
+var reportQuery string
+
 // report answers a question. Rows of an hour count if the hour begins in the time that is asked for.
 func (db *database) report(ctx context.Context, q *question) (*reportAnswer, error) {
 	columns := "hw_model"
-	if by := reportColumns[q.By]; by != "" {
-		columns = by + ", hw_model"
+	if group := reportColumns[q.By]; group != "" {
+		columns = group + ", hw_model"
 	}
 	since, until := q.Since.UTC().Truncate(time.Hour), q.Until.UTC()
-	query := fmt.Sprintf("SELECT SUM(held_time), SUM(busy_time), SUM(idle_time), SUM(unknown_use_time), SUM(unallocated_time), SUM(unknown_time), "+
-		"SUM(energy), %s FROM allocations WHERE hour_time >= %s AND hour_time < %s GROUP BY %s",
-		"COALESCE("+strings.ReplaceAll(columns, ", ", ", ''), COALESCE(")+", '')", db.dialect.place(1), db.dialect.place(2), columns)
+	query := fmt.Sprintf(reportQuery, "COALESCE("+strings.ReplaceAll(columns, ", ", ", ''), COALESCE(")+", '')", db.dialect.place(1), db.dialect.place(2), columns)
 	rows, err := db.QueryContext(ctx, query, timeText(since), timeText(until))
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package gpuledgerexporter // import "github.com/otelgpu/gpureceiver/exporter/led
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"time"
 
@@ -28,6 +29,12 @@ var aged = []struct{ table, key, time string }{
 	{"gpu_pods", "k8s_pod_uid", "updated_time"},
 	{"gpu_workloads", "k8s_workload_uid", "updated_time"},
 }
+
+//go:embed queries/delete.sql
+var deleteQuery string
+
+//go:embed queries/delete_mysql.sql
+var deleteQueryOfMySQL string
 
 // cleaner deletes old rows from time to time.
 type cleaner struct {
@@ -70,12 +77,12 @@ func (i *instance) clean(ctx context.Context, before time.Time) error {
 
 // deleteBefore deletes the rows of all tables that are older, at most so many with one statement.
 func (db *database) deleteBefore(ctx context.Context, before time.Time, rows int64) error {
+	query := deleteQuery
+	if db.dialect == mySQL { // it does not allow LIMIT in a subquery
+		query = deleteQueryOfMySQL
+	}
 	for _, t := range aged {
-		statement := fmt.Sprintf("DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE %[3]s < %[4]s LIMIT %[5]d)",
-			t.table, t.key, t.time, db.dialect.place(1), rows)
-		if db.dialect == mySQL {
-			statement = fmt.Sprintf("DELETE FROM %s WHERE %s < ? LIMIT %d", t.table, t.time, rows)
-		}
+		statement := fmt.Sprintf(query, t.table, t.key, t.time, db.dialect.place(1), rows)
 		for {
 			result, err := db.ExecContext(ctx, statement, timeText(before))
 			if err != nil {

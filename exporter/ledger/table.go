@@ -16,7 +16,7 @@ type rule int
 const (
 	key      rule = iota // part of the primary key
 	first                // the value that is there, otherwise the new one; for what never changes
-	latest               // that of the row with the highest updated_time, by uid if the times are the same
+	latest               // the value of the row with the highest updated_time, by uid if the times are the same
 	least                // the lower one
 	greatest             // the higher one
 	add                  // the sum

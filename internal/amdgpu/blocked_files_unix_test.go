@@ -42,15 +42,15 @@ func TestBlockedFileOfScan(t *testing.T) {
 	bus := func(s *Source) *workers.Task { return s.scanner.bus.task }
 	topology := func(s *Source) *workers.Task { return s.scanner.topology.task }
 	for name, tt := range map[string]struct {
-		file, what string
-		reader     func(*Source) *workers.Task
+		file, problem string
+		reader        func(*Source) *workers.Task
 	}{
-		"PCI class":          {file: m.Cards[0].Dir() + "/class", what: "inventory", reader: bus},
-		"PCI vendor":         {file: m.Cards[0].Dir() + "/vendor", what: "inventory", reader: bus},
-		"KFD topology":       {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties", what: "inventory", reader: topology},
+		"PCI class":          {file: m.Cards[0].Dir() + "/class", problem: "inventory", reader: bus},
+		"PCI vendor":         {file: m.Cards[0].Dir() + "/vendor", problem: "inventory", reader: bus},
+		"KFD topology":       {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties", problem: "inventory", reader: topology},
 		"version of driver":  {file: "sys/module/amdgpu/version", reader: func(s *Source) *workers.Task { return s.scanner.version.task }},
 		"names":              {file: "usr/share/libdrm/amdgpu.ids", reader: func(s *Source) *workers.Task { return s.scanner.names.task }},
-		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", what: "inventory", reader: topology},
+		"memory of KFD node": {file: "sys/devices/virtual/kfd/kfd/topology/nodes/1/mem_banks/0/properties", problem: "inventory", reader: topology},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,8 +73,8 @@ func TestBlockedFileOfScan(t *testing.T) {
 			}
 			node := read(t, source)
 			assert.Equal(t, want, node.Devices, "the parts that did not answer are as they were")
-			if tt.what != "" {
-				assert.Equal(t, []string{tt.what}, whats(node, ""))
+			if tt.problem != "" {
+				assert.Equal(t, []string{tt.problem}, whats(node, ""))
 			}
 			assert.Nil(t, node.Failure)
 

@@ -173,10 +173,10 @@ func hide(t *testing.T, tree *amdgpusim.Tree, partitions int, but ...int) (show 
 // TestSomePartitionsSeen: partitions whose nodes the kernel shows keep their numbers, and with them their IDs, values and processes. The
 // others have the values of the table.
 func TestSomePartitionsSeen(t *testing.T) {
-	for name, seen := range map[string][]int{"two": {3, 5}, "one": {3}, "the first": {0}} {
+	for name, visible := range map[string][]int{"two": {3, 5}, "one": {3}, "the first": {0}} {
 		t.Run(name, func(t *testing.T) {
 			tree, source, _ := simulate(t, amdgpusim.MI300XCPX(), gpu.GroupAll)
-			show := hide(t, tree, 8, seen...)
+			show := hide(t, tree, 8, visible...)
 			for range 2 {
 				node := read(t, source)
 				assert.Equal(t, []string{"topology"}, whats(node, ""))
@@ -186,7 +186,7 @@ func TestSomePartitionsSeen(t *testing.T) {
 					assert.Equal(t, "a1b2c3d4e5f60000/"+strconv.Itoa(i), p.ID)
 					assert.Equal(t, gpu.Some(i), p.Index)
 					assert.Equal(t, gpu.Some(float64(i)/10), p.Utilization[gpu.TaskGeneral])
-					if !slices.Contains(seen, i) {
+					if !slices.Contains(visible, i) {
 						assert.False(t, p.Memory.Limit.Known())
 						assert.False(t, p.Memory.Usage.Known())
 						assert.Equal(t, i == 0, len(p.Aliases) > 0, "only that of the first is known: it is the GPU's own")
@@ -202,7 +202,7 @@ func TestSomePartitionsSeen(t *testing.T) {
 				for _, p := range node.Processes {
 					assert.Equal(t, map[int64]string{8000: "a1b2c3d4e5f60000/0", 8003: "a1b2c3d4e5f60000/3"}[p.PID], p.DeviceID)
 				}
-				assert.Equal(t, slices.Contains(seen, 3), slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return p.PID == 8003 }))
+				assert.Equal(t, slices.Contains(visible, 3), slices.ContainsFunc(node.Processes, func(p gpu.Process) bool { return p.PID == 8003 }))
 			}
 			// The generation of the topology does not change with the permission to see a node.
 			show()

@@ -34,20 +34,20 @@ func BenchmarkDescribe(b *testing.B) {
 			}
 			yes := true
 			for n := range 500 {
-				main, side := who{fmt.Sprint("pod-", n), "main"}, who{fmt.Sprint("pod-", n), "side"}
+				main, side := testContainer{fmt.Sprint("pod-", n), "main"}, testContainer{fmt.Sprint("pod-", n), "side"}
 				pod := podOf(main, side)
 				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "u", Controller: &yes}}
 				objects = append(objects, pod)
-				held := &podresourcesv1.ContainerResources{Name: main.name}
+				resources := &podresourcesv1.ContainerResources{Name: main.name}
 				if n < slots {
 					id := uuid(n % 8)
 					if slots > 8 {
 						id += fmt.Sprint("::", n/8)
 					}
-					held = kubelettest.Container(main.name, resource, id)
+					resources = kubelettest.Container(main.name, resource, id)
 					run(node, int64(n+1), uuid(n%8), main, 1e9, 0.01)
 				}
-				pods = append(pods, kubelettest.Pod(main.pod, held, &podresourcesv1.ContainerResources{Name: side.name}))
+				pods = append(pods, kubelettest.Pod(main.pod, resources, &podresourcesv1.ContainerResources{Name: side.name}))
 			}
 			m := newMachine(b, nil, objects...).start()
 			m.kubelet.Set(pods...)

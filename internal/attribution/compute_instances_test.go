@@ -34,7 +34,7 @@ func TestComputeInstances(t *testing.T) {
 
 	none := gpu.Opt[int64]{}
 	for _, tt := range []struct {
-		who          who
+		holder       testContainer
 		device       string
 		usage, limit gpu.Opt[int64]
 	}{
@@ -42,7 +42,7 @@ func TestComputeInstances(t *testing.T) {
 		{helper, second.ID, gpu.Some(int64(3e9)), none},
 		{infer, other.ID, gpu.Some(int64(10e9)), gpu.Some(int64(40e9))},
 	} {
-		u := use(t, node, tt.who.joined(), tt.device)
-		assert.Equal(t, [2]gpu.Opt[int64]{tt.usage, tt.limit}, [2]gpu.Opt[int64]{u.MemoryUsage, u.MemoryLimit}, tt.who.name)
+		u := use(t, node, tt.holder.joined(), tt.device)
+		assert.Equal(t, [2]gpu.Opt[int64]{tt.usage, tt.limit}, [2]gpu.Opt[int64]{u.MemoryUsage, u.MemoryLimit}, tt.holder.name)
 	}
 }

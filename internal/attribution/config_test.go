@@ -37,8 +37,8 @@ func load(t *testing.T, document string) (Config, error) {
 func TestConfig(t *testing.T) {
 	resources, processes, owners := DefaultPodResources(), DefaultProcesses(), DefaultOwners()
 	tests := []struct {
-		name, in string
-		want     Config
+		name, input string
+		want        Config
 	}{
 		{"nothing", "{}", Config{}},
 		{"names alone", "node_name: n1\ncluster_name: c1", Config{NodeName: "n1", ClusterName: "c1"}},
@@ -109,7 +109,7 @@ owners: {auth_type: kubeConfig, context: prod, kinds: [pytorchjobs.kubeflow.org]
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := load(t, tt.in)
+			got, err := load(t, tt.input)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, got)
 		})

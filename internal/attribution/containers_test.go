@@ -21,7 +21,7 @@ import (
 )
 
 // holdAndRun allocates the first GPU to a container that runs a process on it.
-func holdAndRun(m *machine, c who) *gpu.Node {
+func holdAndRun(m *machine, c testContainer) *gpu.Node {
 	m.kubelet.Set(kubelettest.Pod(c.pod, kubelettest.Container(c.name, resource, uuid(0))))
 	node := nodeOf(device(0))
 	run(node, 10, uuid(0), c, 4e9, 0.3)
@@ -121,7 +121,7 @@ func TestContainerRestart(t *testing.T) {
 // Pods come and go, and each read has the correct pod.
 func TestPodsComeAndGo(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
-	holds := func(c who) *gpu.Node { return m.apply(holdAndRun(m, c), 10) }
+	holds := func(c testContainer) *gpu.Node { return m.apply(holdAndRun(m, c), 10) }
 	use(t, holds(train), train.joined(), uuid(0))
 
 	watched(t, &m.client.Fake, "pods")

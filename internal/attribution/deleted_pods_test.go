@@ -25,7 +25,7 @@ func TestGoneByForce(t *testing.T) {
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u", Controller: &yes}}
 	want := train.joined()
 	want.Owners = []gpu.Owner{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "train", UID: "u"}}
-	for name, held := range map[string]bool{"held": true, "taken back": false} {
+	for name, allocated := range map[string]bool{"held": true, "taken back": false} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, nil, pod).start()
 			m.log(train)
@@ -35,11 +35,11 @@ func TestGoneByForce(t *testing.T) {
 			require.Eventually(t, func() bool { return m.attributor.view.Pods.ByUID(train.uid()) == nil }, time.Minute, time.Millisecond)
 			for range 2 {
 				node := holdAndRun(m, train)
-				if !held {
+				if !allocated {
 					m.kubelet.Set(kubelettest.Pod("other"))
 				}
 				m.apply(node, 10)
-				assert.Equal(t, gpu.Some(held), use(t, node, want, uuid(0)).Allocated)
+				assert.Equal(t, gpu.Some(allocated), use(t, node, want, uuid(0)).Allocated)
 				assert.Equal(t, want, node.Processes[0].Container)
 				require.NoError(t, os.RemoveAll(filepath.Join(m.logs, "containers")))
 			}

@@ -136,7 +136,7 @@ func TestPluginAndDynamic(t *testing.T) {
 	u := use(t, node, helper.named(), uuid(0))
 	assert.Equal(t, gpu.AllocatorDevicePlugin, u.Allocator)
 	assert.Equal(t, gpu.SharingExclusive, u.Sharing)
-	for _, c := range []who{helper, train} {
+	for _, c := range []testContainer{helper, train} {
 		u := use(t, node, c.named(), uuid(1))
 		assert.Equal(t, gpu.AllocatorDRA, u.Allocator)
 		assert.Equal(t, gpu.SharingClaim, u.Sharing)

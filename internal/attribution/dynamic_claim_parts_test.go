@@ -24,7 +24,7 @@ func inParts() *corev1.Pod {
 	pod, claim := podOf(train, helper), "both"
 	pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpus", ResourceClaimTemplateName: new(string)}}
 	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpus", ResourceClaimName: &claim}}
-	for request, c := range map[string]who{"request-0": train, "request-1": helper} {
+	for request, c := range map[string]testContainer{"request-0": train, "request-1": helper} {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: c.name, Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpus", Request: request}}},
 		})
@@ -46,7 +46,7 @@ func extended() *corev1.Pod {
 }
 
 // whole returns a container with all devices of the claim, as the kubelet lists it.
-func whole(c who) *podresourcesv1.ContainerResources {
+func whole(c testContainer) *podresourcesv1.ContainerResources {
 	container := kubelettest.Claimed(c.name, "both", deviceid.DriverNVIDIA, "gpu-0", "nvidia.com/gpu="+uuid(0))
 	resource := container.DynamicResources[0]
 	resource.ClaimResources = append(resource.ClaimResources,
@@ -81,7 +81,7 @@ func TestClaimInParts(t *testing.T) {
 				node = m.apply(nodeOf(device(0), device(1)), 10)
 				require.Empty(t, node.Problems)
 				require.Len(t, node.Containers, 2)
-				for id, c := range map[string]who{uuid(0): train, uuid(1): helper} {
+				for id, c := range map[string]testContainer{uuid(0): train, uuid(1): helper} {
 					u := use(t, node, c.joined(), id)
 					assert.Equal(t, gpu.SharingExclusive, u.Sharing)
 					inDelta(t, 0.8, general(u))

@@ -146,10 +146,10 @@ func TestSharing(t *testing.T) {
 	assert.Equal(t, gpu.SharingMPS, sharing(gpu.ProcessCompute, gpu.ProcessMPS))
 	assert.Equal(t, gpu.SharingMPS, sharing(gpu.ProcessCompute))
 
-	held := m.kubelet
-	held.Set()
+	server := m.kubelet
+	server.Set()
 	m.apply(nodeOf(device(0)), 10)
-	held.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)+"::0")))
+	server.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0)+"::0")))
 	assert.Equal(t, gpu.SharingReplicas, m.apply(nodeOf(device(0)), 10).Containers[0].Sharing, "for as long as replicas are held")
 
 	node := nodeOf(device(0))

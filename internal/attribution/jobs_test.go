@@ -16,15 +16,15 @@ import (
 )
 
 // slurmd is the container of a node of Slurm that runs in a pod.
-var slurmd = who{"slurmd-0", "slurmd"}
+var slurmd = testContainer{"slurmd-0", "slurmd"}
 
 // jobCgroup is the control group of a process of a Slurm job that runs in a container.
-func (w who) jobCgroup(job string) string {
+func (w testContainer) jobCgroup(job string) string {
 	return strings.TrimSuffix(w.cgroup(), "\n") + "/system.slice/slurmstepd.scope/job_" + job + "/step_0/user/task_0\n"
 }
 
 // job is the job in the container.
-func (w who) job(id string) *gpu.Container {
+func (w testContainer) job(id string) *gpu.Container {
 	c := w.joined()
 	c.SlurmJob = id
 	return c

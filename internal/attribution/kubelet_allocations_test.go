@@ -51,7 +51,7 @@ func TestKubeletRestart(t *testing.T) {
 func TestKubeletRestartForgets(t *testing.T) {
 	m := newMachine(t, nil, podOf(train), podOf(infer)).start()
 	bare := func(pod string) *podresourcesv1.PodResources { return kubelettest.Pod(pod) }
-	podResources := func(w who, n int) *podresourcesv1.PodResources {
+	podResources := func(w testContainer, n int) *podresourcesv1.PodResources {
 		return kubelettest.Pod(w.pod, kubelettest.Container(w.name, resource, uuid(n)))
 	}
 	restart := func(pods ...*podresourcesv1.PodResources) {

@@ -137,13 +137,13 @@ func (m *machine) apply(node *gpu.Node, seconds ...float64) *gpu.Node {
 }
 
 // log adds the log files of a container.
-func (m *machine) log(c who) {
+func (m *machine) log(c testContainer) {
 	m.t.Helper()
 	m.logFile(c, c.uid(), c.id())
 }
 
 // logFile adds the log files of a container with any UID and ID.
-func (m *machine) logFile(c who, uid, id string) {
+func (m *machine) logFile(c testContainer, uid, id string) {
 	m.t.Helper()
 	target := filepath.Join(m.logs, "pods", "ml_"+c.pod+"_"+uid, c.name, "0.log")
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(target), 0o755))
@@ -158,13 +158,13 @@ func (m *machine) file(directory, name, content string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(directory, name), []byte(content), 0o600))
 }
 
-// who is a container of a pod in the namespace ml. Its UID and ID follow from the names.
-type who struct{ pod, name string }
+// testContainer is a container of a pod in the namespace ml. Its UID and ID follow from the names.
+type testContainer struct{ pod, name string }
 
 var (
-	train  = who{"train-0", "main"}
-	infer  = who{"infer-0", "server"}
-	helper = who{"train-0", "helper"}
+	train  = testContainer{"train-0", "main"}
+	infer  = testContainer{"infer-0", "server"}
+	helper = testContainer{"train-0", "helper"}
 )
 
 func hash(s string, length int) string {
@@ -175,29 +175,29 @@ func hash(s string, length int) string {
 	return b.String()[:length]
 }
 
-func (w who) uid() string {
+func (w testContainer) uid() string {
 	h := hash("uid"+w.pod, 32)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-func (w who) id() string { return hash(w.pod+"/"+w.name, 64) }
+func (w testContainer) id() string { return hash(w.pod+"/"+w.name, 64) }
 
 // cgroup is the content of /proc/<pid>/cgroup of a process in the container.
-func (w who) cgroup() string {
+func (w testContainer) cgroup() string {
 	return "0::/kubepods.slice/kubepods-pod" + strings.ReplaceAll(w.uid(), "-", "_") + ".slice/cri-containerd-" + w.id() + ".scope\n"
 }
 
 // named has what the kubelet says, used what control groups say, joined both.
-func (w who) named() *gpu.Container {
+func (w testContainer) named() *gpu.Container {
 	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name}
 }
-func (w who) used() *gpu.Container { return &gpu.Container{PodUID: w.uid(), ID: w.id()} }
-func (w who) joined() *gpu.Container {
+func (w testContainer) used() *gpu.Container { return &gpu.Container{PodUID: w.uid(), ID: w.id()} }
+func (w testContainer) joined() *gpu.Container {
 	return &gpu.Container{Namespace: "ml", PodName: w.pod, Name: w.name, PodUID: w.uid(), ID: w.id()}
 }
 
 // podOf returns the pod of containers as the API has it.
-func podOf(containers ...who) *corev1.Pod {
+func podOf(containers ...testContainer) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: containers[0].pod, UID: types.UID(containers[0].uid())},
 		Spec:       corev1.PodSpec{NodeName: "n1"},
@@ -260,7 +260,7 @@ func nodeOf(devices ...gpu.Device) *gpu.Node {
 }
 
 // run adds a process of a container to the node.
-func run(node *gpu.Node, pid int64, deviceID string, c who, bytes int64, sm float64) {
+func run(node *gpu.Node, pid int64, deviceID string, c testContainer, bytes int64, sm float64) {
 	p := gpu.Process{
 		PID: pid, DeviceID: deviceID, Type: gpu.ProcessCompute, Created: time.Unix(1_600_000_000, 0), Cgroup: c.cgroup(),
 		Memory: gpu.Some(bytes),

@@ -36,7 +36,7 @@ func asking(pod *corev1.Pod, name, resource string, count int) {
 }
 
 // annotated returns a pod whose containers each request a device of a resource.
-func annotated(resource string, annotations map[string]string, containers ...who) *corev1.Pod {
+func annotated(resource string, annotations map[string]string, containers ...testContainer) *corev1.Pod {
 	pod := podOf(containers...)
 	pod.Annotations = annotations
 	for _, c := range containers {
@@ -52,7 +52,7 @@ func TestAnnotationsOfParts(t *testing.T) {
 	const hami, volcano = "hami.io/vgpu-devices-allocated", "volcano.sh/vgpu-ids-new"
 	slot := func(n int) string { return fmt.Sprintf("%s-%d", uuid(0), n) }
 	type part struct {
-		of           who
+		holder       testContainer
 		device       int
 		share, limit float64 // limit in GiB
 	}
@@ -116,7 +116,7 @@ func TestAnnotationsOfParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, nil, tt.pod).start()
-			listed := []who{train, helper}
+			listed := []testContainer{train, helper}
 			var containers []*podresourcesv1.ContainerResources
 			for i, slot := range tt.slots {
 				if slot != "" {
@@ -135,7 +135,7 @@ func TestAnnotationsOfParts(t *testing.T) {
 					share, ok := u.Share.Get()
 					assert.True(t, ok)
 					limit, _ := u.MemoryLimit.Get()
-					got = append(got, part{who{h.Container.PodName, h.Container.Name}, i, share, float64(limit) / gib})
+					got = append(got, part{testContainer{h.Container.PodName, h.Container.Name}, i, share, float64(limit) / gib})
 				}
 				assert.True(t, node.Devices[i].HoldersComplete)
 			}

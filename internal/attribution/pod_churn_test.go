@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// kept returns how much an Attributor remembers, by what.
-func kept(a *Attributor) map[string]int {
+// storeSizes returns how much an Attributor remembers, by what.
+func storeSizes(a *Attributor) map[string]int {
 	c := a.containers
 	sizes := map[string]int{"users": len(c.users), "holders": len(c.holders), "known": len(c.known)}
 	for vendor, h := range a.histories {
@@ -45,7 +45,7 @@ func TestChurn(t *testing.T) {
 				node := nodeOf(device(0), device(1))
 				var known []*podresourcesv1.PodResources
 				for j := range pods {
-					c := who{fmt.Sprintf("job-%d-%d", i, j), "main"}
+					c := testContainer{fmt.Sprintf("job-%d-%d", i, j), "main"}
 					run(node, int64(i*pods+j+1), uuid(j%2), c, 1e9, 0.01)
 					known = append(known, kubelettest.Pod(c.pod, kubelettest.Container(c.name, resource, fmt.Sprint(uuid(j%2), "::", j))))
 				}
@@ -53,17 +53,17 @@ func TestChurn(t *testing.T) {
 				m.apply(node, 10)
 				require.GreaterOrEqual(t, len(node.Containers), pods)
 			}
-			for subject, size := range kept(m.attributor) {
+			for subject, size := range storeSizes(m.attributor) {
 				assert.LessOrEqual(t, size, (2*keepContainers+1)*2*pods, subject) // users and holders
 			}
 			m.kubelet.Set()
 			for range 2*keepContainers + 1 {
 				m.apply(nodeOf(), 10)
 			}
-			for subject, size := range kept(m.attributor) {
+			for subject, size := range storeSizes(m.attributor) {
 				assert.Zero(t, size, subject)
 			}
-			assert.Contains(t, kept(m.attributor), string(gpu.NVIDIA)+" totals")
+			assert.Contains(t, storeSizes(m.attributor), string(gpu.NVIDIA)+" totals")
 		})
 	}
 }

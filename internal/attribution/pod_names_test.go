@@ -24,7 +24,7 @@ import (
 )
 
 // recreated is a container of a recreated pod, which has the name of the pod before.
-type recreated struct{ who }
+type recreated struct{ testContainer }
 
 func (a recreated) uid() string { return "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee" }
 func (a recreated) id() string  { return hash("recreated/"+a.name, 64) }
@@ -39,14 +39,14 @@ func (m *machine) recreate(c recreated, keepOld bool) {
 	if !keepOld {
 		require.NoError(m.t, os.RemoveAll(m.logs))
 	}
-	m.logFile(c.who, c.uid(), c.id())
+	m.logFile(c.testContainer, c.uid(), c.id())
 }
 
 // runRecreated returns a read in which the recreated pod runs on the GPU that it holds.
 func (m *machine) runRecreated(c recreated) *gpu.Node {
-	node := holdAndRun(m, c.who)
+	node := holdAndRun(m, c.testContainer)
 	node.Processes[0].Cgroup = strings.NewReplacer(
-		strings.ReplaceAll(c.who.uid(), "-", "_"), strings.ReplaceAll(c.uid(), "-", "_"), c.who.id(), c.id(),
+		strings.ReplaceAll(c.testContainer.uid(), "-", "_"), strings.ReplaceAll(c.uid(), "-", "_"), c.testContainer.id(), c.id(),
 	).Replace(node.Processes[0].Cgroup)
 	return node
 }
@@ -124,7 +124,7 @@ func TestRecreatedWithoutAPI(t *testing.T) {
 }
 
 // startThenGone starts the Attributor, and deletes the pod from the API after a read.
-func (m *machine) startThenGone(c who) {
+func (m *machine) startThenGone(c testContainer) {
 	m.t.Helper()
 	m.start()
 	m.apply(holdAndRun(m, c))

@@ -69,7 +69,9 @@ func (w *world) joinedByLogs() *podlogs.Dirs {
 	return podlogs.New(m.logs)
 }
 
-func container(n int) who { return who{fmt.Sprint("pod-", n/2), fmt.Sprint("c", n)} }
+func container(n int) testContainer {
+	return testContainer{fmt.Sprint("pod-", n/2), fmt.Sprint("c", n)}
+}
 
 func (w *world) fraction() gpu.Opt[float64] {
 	if w.r.IntN(6) == 0 {
@@ -161,7 +163,7 @@ func (w *world) read() *gpu.Node {
 	return node
 }
 
-type seen struct {
+type lastTotals struct {
 	energy, idle gpu.Counter[float64]
 }
 
@@ -170,7 +172,7 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			w := newWorld(t, seed)
-			last := map[totalsKey]seen{}
+			last := map[totalsKey]lastTotals{}
 			var lastTime time.Time
 			lastJoules := map[string]gpu.Counter[float64]{}
 			for range 25 {
@@ -191,9 +193,9 @@ func TestSumsNeverExceedTheDevice(t *testing.T) {
 
 const epsilon = 1e-6
 
-func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string]gpu.Counter[float64], seconds float64) map[totalsKey]seen {
+func (w *world) check(node *gpu.Node, last map[totalsKey]lastTotals, joules map[string]gpu.Counter[float64], seconds float64) map[totalsKey]lastTotals {
 	w.t.Helper()
-	next := map[totalsKey]seen{}
+	next := map[totalsKey]lastTotals{}
 	for i := range node.Devices {
 		d := &node.Devices[i]
 		var utilization [gpu.NumTasks]float64
@@ -206,7 +208,7 @@ func (w *world) check(node *gpu.Node, last map[totalsKey]seen, joules map[string
 			}
 			key := totalsKey{device: d.ID, container: keyOf(u.Container)}
 			require.NotContains(w.t, next, key, "reported twice")
-			next[key] = seen{lastKnown(last[key].energy, u.Energy), u.IdleTime}
+			next[key] = lastTotals{lastKnown(last[key].energy, u.Energy), u.IdleTime}
 			for task := range u.Utilization {
 				utilization[task] += value(w.t, u.Utilization[task])
 			}

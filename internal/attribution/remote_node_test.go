@@ -34,7 +34,7 @@ func TestRemoteLeavesTheView(t *testing.T) {
 	m := remote(t)
 	view := m.attributor.view
 	m.stop()
-	later := who{pod: "later-0", name: "main"}
+	later := testContainer{pod: "later-0", name: "main"}
 	_, err := m.client.CoreV1().Pods("ml").Create(t.Context(), podOf(later), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return view.Pods.ByUID(later.uid()) != nil }, time.Minute, time.Millisecond)

@@ -36,7 +36,7 @@ func reservation(namespace, name, group string) *corev1.Pod {
 }
 
 // tenantOf returns a pod with parts of the GPUs of groups. Like KAI, it labels a tenant of several in another way.
-func tenantOf(groups []string, annotations map[string]string, containers ...who) *corev1.Pod {
+func tenantOf(groups []string, annotations map[string]string, containers ...testContainer) *corev1.Pod {
 	pod := podOf(containers...)
 	pod.Annotations, pod.Labels = annotations, map[string]string{}
 	for _, group := range groups {
@@ -69,11 +69,11 @@ func TestReservationsHoldForTenants(t *testing.T) {
 	m.apply(node)
 	require.Empty(t, node.Problems)
 	for _, want := range []struct {
-		of     who
+		holder testContainer
 		device int
 		share  float64
 	}{{train, 0, 0.5}, {infer, 0, 6.0 / 24}, {train, 1, 0.5}} {
-		u := use(t, node, want.of.joined(), uuid(want.device))
+		u := use(t, node, want.holder.joined(), uuid(want.device))
 		assert.Equal(t, gpu.Some(true), u.Allocated)
 		assert.Equal(t, gpu.Some(want.share), u.Share)
 		assert.Equal(t, gpu.SharingFraction, u.Sharing)
@@ -95,7 +95,7 @@ func TestReservationsHoldForTenants(t *testing.T) {
 func TestTenantContainer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		annotations map[string]string
-		want        who
+		want        testContainer
 	}{
 		"the first":        {map[string]string{"gpu-fraction": "0.5"}, train},
 		"a named one":      {map[string]string{"gpu-fraction": "0.5", "gpu-fraction-container-name": helper.name}, helper},

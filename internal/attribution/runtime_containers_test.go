@@ -134,7 +134,7 @@ func TestStateFilesCannotBeRead(t *testing.T) {
 		assert.Equal(t, gpu.ProblemAllocations, node.Problems[0].Kind)
 		require.EqualError(t, node.Problems[0].Err, finder.err.Error())
 	}
-	assert.Equal(t, []string{web, batch}, finder.asked, "once for each container")
+	assert.Equal(t, []string{web, batch}, finder.queries, "once for each container")
 	assert.Empty(t, m.apply(nodeOf(device(0)), 10).Problems)
 }
 
@@ -179,9 +179,9 @@ func TestLookupsAreForgotten(t *testing.T) {
 
 // fakeFinder knows all containers, unless it has an error.
 type fakeFinder struct {
-	err   error
-	hang  chan struct{}
-	asked []string
+	err     error
+	hang    chan struct{}
+	queries []string
 }
 
 func (f *fakeFinder) Find(_ context.Context, id string) (*runtimes.Description, error) {
@@ -189,6 +189,6 @@ func (f *fakeFinder) Find(_ context.Context, id string) (*runtimes.Description, 
 		<-f.hang
 		return &runtimes.Description{Runtime: "docker", Name: "found"}, nil
 	}
-	f.asked = append(f.asked, id)
+	f.queries = append(f.queries, id)
 	return nil, f.err
 }

@@ -27,7 +27,7 @@ func TestNoProcessIsListed(t *testing.T) {
 	}
 	t.Run("shared", func(t *testing.T) {
 		node := read(t, gpu.ProblemProcessTable)
-		for _, c := range []who{train, infer} {
+		for _, c := range []testContainer{train, infer} {
 			u := use(t, node, c.joined(), uuid(0))
 			assert.Equal(t, gpu.Some(true), u.Allocated)
 			assert.False(t, general(u).Known())

@@ -38,7 +38,7 @@ while ! [ -s `+pidFile+` ]; do :; done
 			require.NoError(t, err)
 			pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 			require.NoError(t, err)
-			assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond, "process %d still runs", pid)
+			assert.Eventually(t, func() bool { return processEnded(pid) }, time.Minute, 5*time.Millisecond, "process %d still runs", pid)
 		})
 	}
 }

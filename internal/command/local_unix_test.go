@@ -105,14 +105,14 @@ wait`)
 	for _, line := range lines {
 		pid, err := strconv.Atoi(line)
 		require.NoError(t, err)
-		assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond, "process %d still runs", pid)
+		assert.Eventually(t, func() bool { return processEnded(pid) }, time.Minute, 5*time.Millisecond, "process %d still runs", pid)
 	}
 	_, err = l.Run(t.Context(), Command{Tool: AMDSMI})
 	require.NotErrorIs(t, err, ErrBusy, "busy although the process was killed")
 }
 
-// gone reports whether a process has ended. It may be a zombie until its new parent waits for it.
-func gone(pid int) bool {
+// processEnded reports whether a process has ended. It may be a zombie until its new parent waits for it.
+func processEnded(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
 	}
@@ -181,7 +181,7 @@ func TestLocalDescendantThatKeepsTheOutputOpen(t *testing.T) {
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond, "a descendant of the tool still runs")
+	assert.Eventually(t, func() bool { return processEnded(pid) }, time.Minute, 5*time.Millisecond, "a descendant of the tool still runs")
 }
 
 func TestLocalSignalledTool(t *testing.T) {

@@ -22,7 +22,7 @@ func TestUnsafePath(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, nil, 0o755))
 		return path
 	}
-	for what, c := range map[string]struct {
+	for title, c := range map[string]struct {
 		change func(t *testing.T, path string) string // returns the configured path
 		want   string
 	}{
@@ -52,7 +52,7 @@ func TestUnsafePath(t *testing.T) {
 			return path
 		}, "belongs to user 12345"},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(title, func(t *testing.T) {
 			path := c.change(t, tool(t))
 			_, _, configured := find(NvidiaSMI, path, nil)
 			_, _, ok := find(NvidiaSMI, "", []place{{dir: filepath.Dir(path)}})

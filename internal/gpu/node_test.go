@@ -23,8 +23,8 @@ func TestHasProblem(t *testing.T) {
 func TestProcessesKnown(t *testing.T) {
 	d, other := &Device{ID: "GPU-1"}, &Device{ID: "GPU-2"}
 	for name, tt := range map[string]struct {
-		node                  Node
-		device, another, gone bool
+		node                     Node
+		device, another, removed bool
 	}{
 		"no problem":              {Node{}, true, true, true},
 		"quantity named so":       {Node{Problems: []Problem{{What: "processes"}}}, true, true, true},
@@ -35,7 +35,7 @@ func TestProcessesKnown(t *testing.T) {
 	} {
 		assert.Equal(t, tt.device, tt.node.ProcessesKnown(d), name)
 		assert.Equal(t, tt.another, tt.node.ProcessesKnown(other), name)
-		assert.Equal(t, tt.gone, tt.node.ProcessesKnown(nil), name)
+		assert.Equal(t, tt.removed, tt.node.ProcessesKnown(nil), name)
 	}
 	var n Node
 	assert.False(t, n.ProcessesKnown(&Device{ProcessesUnread: true}))

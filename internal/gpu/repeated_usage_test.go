@@ -13,7 +13,7 @@ func TestDropRepeatedUsage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		whole Opt[int64]
 		uses  []int64 // -1: not known
-		kept  bool
+		want  bool
 	}{
 		"repeated":                         {Some[int64](2907979776), []int64{2907979776, 2907979776, 2907979776, 2907979776}, false},
 		"repeated, the GPU's is not known": {Opt[int64]{}, []int64{2907979776, 2907979776}, false},
@@ -38,7 +38,7 @@ func TestDropRepeatedUsage(t *testing.T) {
 			}
 			DropRepeatedUsage(tt.whole, partitions)
 			for i, v := range tt.uses {
-				assert.Equal(t, tt.kept && v >= 0, partitions[i].Memory.Usage.Known())
+				assert.Equal(t, tt.want && v >= 0, partitions[i].Memory.Usage.Known())
 				assert.True(t, partitions[i].Memory.Limit.Known())
 			}
 		})

@@ -60,14 +60,14 @@ func TestAbsent(t *testing.T) {
 	absent, forgotten := m.read(one("a", "03"), one("b", "04"), one("", "05"))
 	assert.Empty(t, absent)
 	assert.Empty(t, forgotten)
-	seen := m.clock
+	lastSeen := m.clock
 	for range 3 {
 		absent, forgotten = m.read(one("b", "04"))
 		assert.Equal(t, []string{"a@03", "@05"}, absent)
 		assert.Empty(t, forgotten)
 	}
 	k := m.Find("a", "")
-	assert.Equal(t, seen, k.Seen)
+	assert.Equal(t, lastSeen, k.Seen)
 	assert.False(t, m.Present(k))
 	assert.Equal(t, []string{"a@03", "b@04", "@05"}, names(m.All()))
 	absent, _ = m.read(one("a", "03"), one("b", "04"), one("", "05"))

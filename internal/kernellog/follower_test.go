@@ -65,7 +65,7 @@ func TestFollower(t *testing.T) {
 	log.steps <- step{err: errOverrun}
 	log.steps <- step{records: []Record{xid("31", "3599000000"), xid("43", "3600000000"), {Text: "NVRM: Xid (PCI:0000:9b:00): 79, b"}}}
 	assert.Equal(t, []Event{
-		{Address: at, XID: 31, Text: "a", Time: now}, {Address: at, XID: 43, Text: "a", Time: now}, {Address: at, XID: 79, Text: "b", Time: now},
+		{Address: gpuAddress, XID: 31, Text: "a", Time: now}, {Address: gpuAddress, XID: 43, Text: "a", Time: now}, {Address: gpuAddress, XID: 79, Text: "b", Time: now},
 	}, <-ok, "without what a program wrote; the first that is read is taken to be new")
 	log.steps <- step{records: []Record{xid("13", "3599500000")}}
 	assert.Equal(t, now.Add(-500*time.Millisecond), (<-ok)[0].Time)

@@ -56,7 +56,7 @@ func TestThisKernel(t *testing.T) {
 				require.NoError(t, err)
 				e := comesBack(t, f, received, pid)
 				assert.EqualValues(t, 79+n, e.XID)
-				assert.Equal(t, at, e.Address)
+				assert.Equal(t, gpuAddress, e.Address)
 				assert.Equal(t, "the test", e.Process)
 				assert.Equal(t, "not \"real\"; é", e.Text)
 				assert.WithinRange(t, e.Time, before.Add(-2*time.Second), time.Now(), "no sooner than written, but for the drift of the clocks")

@@ -11,50 +11,50 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-const at = "0000:9b:00.0"
+const gpuAddress = "0000:9b:00.0"
 
 func TestNVIDIA(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]Event{
 		"NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s of waiting for RPC response from GPU4 GSP!": {{
-			Address: at, XID: 119, PID: gpu.Some[int64](2024380), Process: "nvidia-smi", Text: "Timeout after 6s of waiting for RPC response from GPU4 GSP!",
+			Address: gpuAddress, XID: 119, PID: gpu.Some[int64](2024380), Process: "nvidia-smi", Text: "Timeout after 6s of waiting for RPC response from GPU4 GSP!",
 		}},
-		"NVRM: Xid (PCI:0000:9b:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE), partition 2": {{Address: at, XID: 48, Text: "An uncorrectable double bit error (DBE), partition 2"}},
-		"NVRM: Xid (PCI:0000:9b:00): 79, pid=0, GPU has fallen off the bus.":                                                    {{Address: at, XID: 79, Text: "GPU has fallen off the bus."}},
-		"NVRM: Xid (PCI:0000:9b:00): 94, pid=<unknown>, name=<unknown>, Contained: SM (0x1).":                                   {{Address: at, XID: 94, Text: "Contained: SM (0x1)."}},
-		"NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.":                                                           {{Address: at, XID: 79, Text: "GPU has fallen off the bus."}},
-		"NVRM: Xid (PCI:0000:9B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.":                          {{Address: at, XID: 79, Text: "GPU has fallen off the bus."}},
+		"NVRM: Xid (PCI:0000:9b:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE), partition 2": {{Address: gpuAddress, XID: 48, Text: "An uncorrectable double bit error (DBE), partition 2"}},
+		"NVRM: Xid (PCI:0000:9b:00): 79, pid=0, GPU has fallen off the bus.":                                                    {{Address: gpuAddress, XID: 79, Text: "GPU has fallen off the bus."}},
+		"NVRM: Xid (PCI:0000:9b:00): 94, pid=<unknown>, name=<unknown>, Contained: SM (0x1).":                                   {{Address: gpuAddress, XID: 94, Text: "Contained: SM (0x1)."}},
+		"NVRM: Xid (PCI:0000:9b:00): 79, GPU has fallen off the bus.":                                                           {{Address: gpuAddress, XID: 79, Text: "GPU has fallen off the bus."}},
+		"NVRM: Xid (PCI:0000:9B:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.":                          {{Address: gpuAddress, XID: 79, Text: "GPU has fallen off the bus."}},
 		"NVRM: Xid (0000:01:00): 31, Ch 0000000b, engmask 00000111, intr 10000000":                                              {{Address: "0000:01:00.0", XID: 31, Text: "Ch 0000000b, engmask 00000111, intr 10000000"}},
-		"NVRM: Xid (PCI:0000:9b:00.0): 13, pid=7, name=a b.c":                                                                   {{Address: at, XID: 13, PID: gpu.Some[int64](7), Process: "a b.c"}},
-		"NVRM: Xid (PCI:00000000:9b:00): 62, 023f0f30 00000000":                                                                 {{Address: at, XID: 62, Text: "023f0f30 00000000"}},
+		"NVRM: Xid (PCI:0000:9b:00.0): 13, pid=7, name=a b.c":                                                                   {{Address: gpuAddress, XID: 13, PID: gpu.Some[int64](7), Process: "a b.c"}},
+		"NVRM: Xid (PCI:00000000:9b:00): 62, 023f0f30 00000000":                                                                 {{Address: gpuAddress, XID: 62, Text: "023f0f30 00000000"}},
 		"NVRM: Xid (PCI:10000:01:00): 8, Channel 00000001":                                                                      {{Address: "10000:01:00.0", XID: 8, Text: "Channel 00000001"}},
-		"NVRM: Xid (PCI:0000:9b:00): 143":                                                                                       {{Address: at, XID: 143}},
+		"NVRM: Xid (PCI:0000:9b:00): 143":                                                                                       {{Address: gpuAddress, XID: 143}},
 		"NVRM: Xid (PCI:0000:9b:00): 45, pid=18, name=python3, Ch 00000001 caused by previous Xid 149": {{
-			Address: at, XID: 45, PID: gpu.Some[int64](18), Process: "python3", CausedBy: gpu.Some[int64](149), Text: "Ch 00000001 caused by previous Xid 149",
+			Address: gpuAddress, XID: 45, PID: gpu.Some[int64](18), Process: "python3", CausedBy: gpu.Some[int64](149), Text: "Ch 00000001 caused by previous Xid 149",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00): 13, pid=7, name=a,b, Graphics Exception": {{
-			Address: at, XID: 13, PID: gpu.Some[int64](7), Process: "a,b", Text: "Graphics Exception",
+			Address: gpuAddress, XID: 13, PID: gpu.Some[int64](7), Process: "a,b", Text: "Graphics Exception",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=a, b,c, Ch 00000008": {{
-			Address: at, XID: 31, PID: gpu.Some[int64](7), Process: "a, b,c", Text: "Ch 00000008",
+			Address: gpuAddress, XID: 31, PID: gpu.Some[int64](7), Process: "a, b,c", Text: "Ch 00000008",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=\x1b[31mred\x07\u202e, Ch 00000008\u009b2J": {{
-			Address: at, XID: 31, PID: gpu.Some[int64](7), Process: "red", Text: "Ch 00000008",
+			Address: gpuAddress, XID: 31, PID: gpu.Some[int64](7), Process: "red", Text: "Ch 00000008",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00 GPU-I:05): 31, pid=18, name=python3, Ch 00000008": {{
-			Address: at, XID: 31, PID: gpu.Some[int64](18), Process: "python3", GPUInstance: gpu.Some(5), Text: "Ch 00000008",
+			Address: gpuAddress, XID: 31, PID: gpu.Some[int64](18), Process: "python3", GPUInstance: gpu.Some(5), Text: "Ch 00000008",
 		}},
 		"NVRM: Xid (PCI:0000:9b:00 GPU-I:11 GPU-CI:00): 31, Ch 00000008": {{
-			Address: at, XID: 31, GPUInstance: gpu.Some(11), ComputeInstance: gpu.Some(0), Text: "Ch 00000008",
+			Address: gpuAddress, XID: 31, GPUInstance: gpu.Some(11), ComputeInstance: gpu.Some(0), Text: "Ch 00000008",
 		}},
 		"NVRM: GPU at PCI:0000:9b:00: GPU-509665AD-b600-ac93-3616-d754b23d636d": {{
-			Kind: KindGPU, Address: at, UUID: "GPU-509665ad-b600-ac93-3616-d754b23d636d", Text: "NVRM: GPU at PCI:0000:9b:00: GPU-509665AD-b600-ac93-3616-d754b23d636d",
+			Kind: KindGPU, Address: gpuAddress, UUID: "GPU-509665ad-b600-ac93-3616-d754b23d636d", Text: "NVRM: GPU at PCI:0000:9b:00: GPU-509665AD-b600-ac93-3616-d754b23d636d",
 		}},
-		"NVRM: GPU 0000:9b:00.0: GPU has fallen off the bus.": {{Kind: KindFallenOffBus, Address: at, Text: "GPU 0000:9b:00.0: GPU has fallen off the bus."}},
+		"NVRM: GPU 0000:9b:00.0: GPU has fallen off the bus.": {{Kind: KindFallenOffBus, Address: gpuAddress, Text: "GPU 0000:9b:00.0: GPU has fallen off the bus."}},
 		"NVRM: The NVIDIA GPU 0000:9b:00.0\nNVRM: (PCI ID: 10de:26b5) installed in this system has\nNVRM: fallen off the bus and is not responding to commands.": {{
-			Kind: KindFallenOffBus, Address: at, Text: "The NVIDIA GPU 0000:9b:00.0 (PCI ID: 10de:26b5) installed in this system has fallen off the bus and is not responding to commands.",
+			Kind: KindFallenOffBus, Address: gpuAddress, Text: "The NVIDIA GPU 0000:9b:00.0 (PCI ID: 10de:26b5) installed in this system has fallen off the bus and is not responding to commands.",
 		}},
-		"NVRM: Xid (PCI:0000:9b:00): 13, a\nNVRM: Xid (PCI:0000:9b:00): 43, b": {{Address: at, XID: 13, Text: "a"}, {Address: at, XID: 43, Text: "b"}},
+		"NVRM: Xid (PCI:0000:9b:00): 13, a\nNVRM: Xid (PCI:0000:9b:00): 43, b": {{Address: gpuAddress, XID: 13, Text: "a"}, {Address: gpuAddress, XID: 43, Text: "b"}},
 		"nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 20034, Fatal, Link 48 LTSSM Fault Up": {{
 			Kind: KindSwitchError, Address: "0000:06:00.0", XID: 20034, Part: "nvidia-nvswitch1", Class: gpu.ClassFatal, Link: gpu.Some[int64](48), Text: "Link 48 LTSSM Fault Up",
 		}},
@@ -155,7 +155,7 @@ func TestPCIe(t *testing.T) {
 		"pcieport 0000:9a:01.0: AER: Uncorrectable (Fatal) error message received from 0000:9b:00.0 (no details found":       {Class: gpu.ClassFatal},
 		"pcieport 0000:9b:00.0: AER: PCIe Bus Error: severity=Other, type=Transaction Layer, id=00e0(Requester ID)":          {Class: gpu.ClassUncorrected, Part: "Transaction"},
 	} {
-		want.Kind, want.Address, want.Text = KindPCIeError, at, text
+		want.Kind, want.Address, want.Text = KindPCIeError, gpuAddress, text
 		assert.Equal(t, []Event{want}, Parse(&Record{Text: text}), text)
 	}
 	for _, text := range []string{

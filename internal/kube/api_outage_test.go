@@ -147,9 +147,14 @@ func TestViewServerGoesAway(t *testing.T) {
 	}
 }
 
+// emptyInformer returns an Informer that has listed nothing and is not started.
+func emptyInformer(subject string) *Informer {
+	return &Informer{SharedIndexInformer: cache.NewSharedIndexInformer(nil, nil, 0, nil), subject: subject, now: time.Now}
+}
+
 // A watch that is not granted remains a problem although the list is granted.
 func TestInformerAnswered(t *testing.T) {
-	i := &Informer{subject: "pods", now: time.Now}
+	i := emptyInformer("pods")
 	i.answered(true, 0, errors.New("no route"))
 	require.ErrorContains(t, i.Err(), "no route")
 	i.answered(false, http.StatusOK, nil)
@@ -189,7 +194,7 @@ func TestNoAnswer(t *testing.T) {
 			}
 			return watched(r, 2*longestWait)
 		})}, longestWait)
-		i := &Informer{SharedIndexInformer: cache.NewSharedIndexInformer(nil, nil, 0, nil), subject: "pods", now: time.Now}
+		i := emptyInformer("pods")
 		get := func() (string, error) {
 			request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/?watch=1", http.NoBody)
 			require.NoError(t, err)

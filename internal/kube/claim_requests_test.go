@@ -12,7 +12,7 @@ import (
 )
 
 func TestRequests(t *testing.T) {
-	ready, made := "ready", "pod-made-x7k2p"
+	ready, generated := "ready", "pod-made-x7k2p"
 	claims := func(resource ...corev1.ResourceClaim) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Claims: resource}
 	}
@@ -28,7 +28,7 @@ func TestRequests(t *testing.T) {
 			},
 		},
 		Status: corev1.PodStatus{
-			ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "a"}, {Name: "b", ResourceClaimName: &made}},
+			ResourceClaimStatuses: []corev1.PodResourceClaimStatus{{Name: "a"}, {Name: "b", ResourceClaimName: &generated}},
 			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{
 				ResourceClaimName: "extended",
 				RequestMappings: []corev1.ContainerExtendedResourceRequest{
@@ -38,15 +38,15 @@ func TestRequests(t *testing.T) {
 		},
 	}
 	stored := &storePod(pod, &PodsOptions{}).pod
-	assert.Equal(t, []string{"z"}, stored.Requests("init", made))
+	assert.Equal(t, []string{"z"}, stored.Requests("init", generated))
 	assert.Equal(t, []string{"x", "y"}, stored.Requests("two", ready))
 	assert.Equal(t, []string{"container-0-request-0"}, stored.Requests("two", "extended"))
 	assert.Empty(t, stored.Requests("whole", ready))
-	assert.Equal(t, []string{"x"}, stored.Requests("whole", made))
+	assert.Equal(t, []string{"x"}, stored.Requests("whole", generated))
 	assert.Empty(t, stored.Requests("whole", "extended"))
 
 	assert.Nil(t, claimRequests(&corev1.Pod{}), "as most pods have none")
-	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", made}}}, stored.Init)
+	assert.Equal(t, &InitDevices{Containers: []string{"init"}, Claims: []InitClaim{{"init", generated}}}, stored.Init)
 }
 
 // What an init container requests as a device plugin's resource and gets from a driver is in the pod's claim.

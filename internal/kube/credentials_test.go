@@ -41,7 +41,7 @@ func testLeaving(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusOK, Body: late}, nil
 	}))
 	send := func(client http.RoundTripper, longest time.Duration) error {
-		i := &Informer{subject: "pods", now: time.Now}
+		i := emptyInformer("pods")
 		request, err := http.NewRequestWithContext(withObserver(t.Context(), i), http.MethodGet, "http://localhost/", http.NoBody)
 		require.NoError(t, err)
 		response, err := withStatus(&http.Client{Transport: client}, longest).Do(request)

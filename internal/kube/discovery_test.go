@@ -24,9 +24,9 @@ func TestResolve(t *testing.T) {
 	})
 	d := &discoverer{client: clients.Kubernetes.Discovery()}
 	tests := []struct {
-		in, version, kind string
-		namespaced        bool
-		problem           string
+		group, version, kind string
+		namespaced           bool
+		problem              string
 	}{
 		{"replicasets.apps", "v1", "ReplicaSet", true, ""},
 		{"deployments.apps", "v1", "Deployment", true, ""},
@@ -44,14 +44,14 @@ func TestResolve(t *testing.T) {
 		{"a.broken.io", "", "", false, "parse /apis/broken.io"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.in, func(t *testing.T) {
-			mapping, err := d.resolve(t.Context(), schema.ParseGroupResource(tt.in))
+		t.Run(tt.group, func(t *testing.T) {
+			mapping, err := d.resolve(t.Context(), schema.ParseGroupResource(tt.group))
 			if tt.problem != "" {
 				require.ErrorContains(t, err, tt.problem)
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, schema.ParseGroupResource(tt.in).WithVersion(tt.version), mapping.Resource)
+			assert.Equal(t, schema.ParseGroupResource(tt.group).WithVersion(tt.version), mapping.Resource)
 			assert.Equal(t, schema.GroupVersionKind{Group: mapping.Resource.Group, Version: tt.version, Kind: tt.kind}, mapping.GroupVersionKind)
 			assert.Equal(t, tt.namespaced, mapping.Scope.Name() == meta.RESTScopeNameNamespace)
 		})

@@ -85,8 +85,8 @@ func FuzzPod(f *testing.F) {
 			if len(m.Labels)+len(m.Annotations) > maxMetadata {
 				t.Fatal("more than a scheduler writes")
 			}
-			for _, kept := range []map[string]string{m.Labels, m.Annotations} {
-				for _, value := range kept {
+			for _, values := range []map[string]string{m.Labels, m.Annotations} {
+				for _, value := range values {
 					if len(value) > maxMetadataValue {
 						t.Fatalf("%d bytes of a value", len(value))
 					}
@@ -130,8 +130,8 @@ func FuzzAllocation(f *testing.F) {
 				}
 			}
 		}
-		for _, given := range givenDevices(&object) {
-			_ = given.holds([]string{given.request})
+		for _, device := range givenDevices(&object) {
+			_ = device.holds([]string{device.request})
 		}
 		for _, request := range requestedClaim(&object, func(string) bool { return true }).Requests {
 			if request.Class == "" {

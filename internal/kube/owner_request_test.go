@@ -38,9 +38,9 @@ func askServer(t *testing.T, kinds []string, prepare func(*askedOwners), handle 
 	require.NoError(t, err)
 	c = &cluster{}
 	c.ask(clients, kinds)
-	prepare(c.asked)
+	prepare(c.lookups)
 	c.run(t)
-	eventually(t, c.asked.Synced)
+	eventually(t, c.lookups.Synced)
 	return c, requests
 }
 
@@ -92,19 +92,19 @@ func TestAskedServerFails(t *testing.T) {
 				answerWith(w, "web-1", reference("apps/v1", "Deployment", "web"))
 			})
 			pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
-			assert.Len(t, c.of(t, pod), 1)
+			assert.Len(t, c.ownersOf(t, pod), 1)
 			errs := c.owners.Errs()
 			require.NotEmpty(t, errs)
 			require.ErrorContains(t, errs[0], tt.want)
 			c.pass(tt.quiet)
-			assert.Len(t, c.of(t, pod), 1)
+			assert.Len(t, c.ownersOf(t, pod), 1)
 			before := requests.Load()
 			assert.LessOrEqual(t, before, int64(1)) // on a busy machine the time of the silent one may be over before the request
 
 			failing.Store(false)
-			c.asked.timeout = time.Minute // no further requests
+			c.lookups.timeout = time.Minute // no further requests
 			c.pass(tt.quiet + 2*time.Second)
-			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.of(t, pod))
+			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.ownersOf(t, pod))
 			eventually(t, func() bool { return len(c.owners.Errs()) == 0 })
 			assert.Equal(t, before+1, requests.Load())
 		})
@@ -129,11 +129,11 @@ func TestAskedVersionGoes(t *testing.T) {
 		http.NotFound(w, r)
 	})
 	first, second := ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "a")), ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "b"))
-	assert.Len(t, c.of(t, first), 2)
+	assert.Len(t, c.ownersOf(t, first), 2)
 	version.Store("v2")
-	assert.Len(t, c.of(t, second), 1)
+	assert.Len(t, c.ownersOf(t, second), 1)
 	assert.NotEmpty(t, c.owners.Errs())
-	assert.Len(t, c.of(t, first), 2)
+	assert.Len(t, c.ownersOf(t, first), 2)
 	eventually(t, func() bool {
 		c.pass(longestDelay)
 		return len(c.owners.Of(second)) == 2
@@ -155,5 +155,5 @@ func TestAskedConcurrency(t *testing.T) {
 			assert.Len(t, c.owners.Of(ownedBy(reference("batch/v1", "Job", fmt.Sprint("j", i)))), 1)
 		}
 	}
-	eventually(t, func() bool { return now.Load() == maxRequests && len(c.asked.queue) == many-maxRequests }) // those are all
+	eventually(t, func() bool { return now.Load() == maxRequests && len(c.lookups.queue) == many-maxRequests }) // those are all
 }

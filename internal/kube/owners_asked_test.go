@@ -30,9 +30,9 @@ import (
 func (c *cluster) ask(clients *Clients, kinds []string) {
 	start := time.Now()
 	c.owners = AskOwners(clients, kinds)
-	c.asked = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
-	c.asked.timeout = time.Minute
-	c.asked.now = func() time.Time { return start.Add(time.Duration(c.now.Load()) * time.Second) }
+	c.lookups = c.owners.ownerSource.(*askedOwners) //nolint:forcetypeassert // it is
+	c.lookups.timeout = time.Minute
+	c.lookups.now = func() time.Time { return start.Add(time.Duration(c.now.Load()) * time.Second) }
 }
 
 // pass advances the clock.
@@ -48,7 +48,7 @@ func (a *askedOwners) size() int {
 func newAsked(t *testing.T, kinds []string, objects ...runtime.Object) *cluster {
 	t.Helper()
 	c := prepareAsked(t, kinds, objects...).run(t)
-	eventually(t, c.asked.Synced)
+	eventually(t, c.lookups.Synced)
 	return c
 }
 
@@ -57,7 +57,7 @@ func prepareAsked(t *testing.T, kinds []string, objects ...runtime.Object) *clus
 	t.Helper()
 	c := &cluster{metadata: newMetadata(t, objects...)}
 	c.ask(&Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}, kinds)
-	c.asked.resolve = resolveServed
+	c.lookups.resolve = resolveServed
 	return c
 }
 
@@ -102,7 +102,7 @@ func TestAskedOnce(t *testing.T) {
 	assert.True(t, c.owners.Synced())
 	for range 3 {
 		for _, pod := range pods {
-			c.of(t, pod)
+			c.ownersOf(t, pod)
 		}
 		c.pass(keepOwner - time.Second)
 	}
@@ -123,15 +123,15 @@ func TestAskedGone(t *testing.T) {
 	} {
 		c.metadata.ClearActions()
 		for range 3 {
-			assert.Len(t, c.of(t, pod), 1, name)
+			assert.Len(t, c.ownersOf(t, pod), 1, name)
 		}
 		assert.Equal(t, []string{name}, c.requests())
 		c.pass(goneDelay)
-		assert.Len(t, c.of(t, pod), 1, name)
+		assert.Len(t, c.ownersOf(t, pod), 1, name)
 		assert.Equal(t, []string{name, name}, c.requests())
 	}
 	assert.Empty(t, c.owners.Errs())
-	assert.Len(t, c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))), 2, "the one with that UID")
+	assert.Len(t, c.ownersOf(t, ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))), 2, "the one with that UID")
 }
 
 // A failure is reported with its remedy, is tried again less and less often, and ends after a success.
@@ -162,21 +162,21 @@ func TestAskedFails(t *testing.T) {
 			fails := true // read and written while there are no requests
 			c.metadata.PrependReactor("get", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return fails, nil, tt.err })
 			pod := ownedBy(reference("apps/v1", "ReplicaSet", "web-1"))
-			assert.Len(t, c.of(t, pod), 1)
+			assert.Len(t, c.ownersOf(t, pod), 1)
 			require.Len(t, c.owners.Errs(), 1)
 			require.EqualError(t, c.owners.Errs()[0], tt.want)
-			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "night-1"))), 2, "the other kind")
+			assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "night-1"))), 2, "the other kind")
 			require.Len(t, c.owners.Errs(), 1)
 			c.metadata.ClearActions()
 			for range 3600 / 5 {
 				c.pass(5 * time.Second)
-				c.of(t, pod)
+				c.ownersOf(t, pod)
 			}
 			assert.InDelta(t, 3600/150, len(c.requests()), 10, "an hour, with two to three minutes in between")
 			c.metadata.ClearActions()
 			fails = false
 			c.pass(longestDelay + longestDelay/2)
-			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.of(t, pod))
+			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, c.ownersOf(t, pod))
 			assert.Empty(t, c.owners.Errs())
 			assert.Len(t, c.requests(), 1)
 		})
@@ -188,8 +188,8 @@ func TestAskedFailsForGood(t *testing.T) {
 	c := newAsked(t, defaultKinds)
 	c.metadata.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
 	for i := range 3 {
-		c.of(t, ownedBy(reference("apps/v1", "ReplicaSet", fmt.Sprint("web-", i))))
-		c.of(t, ownedBy(reference("batch/v1", "Job", fmt.Sprint("job-", i))))
+		c.ownersOf(t, ownedBy(reference("apps/v1", "ReplicaSet", fmt.Sprint("web-", i))))
+		c.ownersOf(t, ownedBy(reference("batch/v1", "Job", fmt.Sprint("job-", i))))
 	}
 	require.Len(t, c.owners.Errs(), 2, "one of each kind")
 	require.ErrorContains(t, c.owners.Errs()[0], "jobs.batch ml/job-0")
@@ -204,16 +204,16 @@ func TestAskedForgets(t *testing.T) {
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
 		object("apps/v1", "ReplicaSet", "web-2", reference("apps/v1", "Deployment", "web")))
 	first, second := ownedBy(reference("apps/v1", "ReplicaSet", "web-1")), ownedBy(reference("apps/v1", "ReplicaSet", "web-2"))
-	c.of(t, first)
-	c.of(t, second)
+	c.ownersOf(t, first)
+	c.ownersOf(t, second)
 	c.pass(keepOwner - time.Minute)
-	c.of(t, second)
+	c.ownersOf(t, second)
 	c.pass(2 * time.Minute)
 	assert.Empty(t, c.owners.Errs(), "which is asked at each read, and forgets")
-	assert.Equal(t, 1, c.asked.size())
+	assert.Equal(t, 1, c.lookups.size())
 	assert.Len(t, c.owners.Of(second), 2)
 	assert.Len(t, c.owners.Of(first), 1)
-	assert.Len(t, c.of(t, first), 2)
+	assert.Len(t, c.ownersOf(t, first), 2)
 	assert.Equal(t, []string{"get replicasets ml/web-1", "get replicasets ml/web-1", "get replicasets ml/web-2"}, c.requests())
 }
 
@@ -228,32 +228,32 @@ func TestAskedBound(t *testing.T) {
 	for i := range 2 * maxOwners {
 		c.owners.Of(job(i))
 	}
-	assert.Equal(t, maxOwners, c.asked.size())
-	assert.Len(t, c.asked.queue, cap(c.asked.queue))
+	assert.Equal(t, maxOwners, c.lookups.size())
+	assert.Len(t, c.lookups.queue, cap(c.lookups.queue))
 	c.run(t)
 	for i := range objects {
-		assert.Len(t, c.of(t, job(i)), 2, i)
+		assert.Len(t, c.ownersOf(t, job(i)), 2, i)
 	}
 	assert.Len(t, c.requests(), len(objects))
 
-	c.of(t, job(2*maxOwners))
+	c.ownersOf(t, job(2*maxOwners))
 	assert.Len(t, c.requests(), len(objects), "there is no place for it")
 	c.pass(keepOwner + time.Second)
-	c.of(t, job(2*maxOwners))
+	c.ownersOf(t, job(2*maxOwners))
 	assert.Len(t, c.requests(), len(objects)+1)
-	assert.Equal(t, 1, c.asked.size())
+	assert.Equal(t, 1, c.lookups.size())
 }
 
 // A pod can claim any owner. That neither shows it the owners of an object in another namespace nor makes any other request.
 func TestAskedForged(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("batch/v1", "Job", "a", reference("batch/v1", "CronJob", "secret")))
-	assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
-	assert.Len(t, c.of(t, &Pod{Namespace: "other", Owners: []metav1.OwnerReference{reference("batch/v1", "Job", "a")}}), 1, "of that UID")
+	assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+	assert.Len(t, c.ownersOf(t, &Pod{Namespace: "other", Owners: []metav1.OwnerReference{reference("batch/v1", "Job", "a")}}), 1, "of that UID")
 	c.metadata.ClearActions()
 	for _, name := range []string{"../../../../api/v1/secrets/s", "..", ".", "a/status", "a%2fstatus", "", strings.Repeat("a", 1000)} {
 		forged := reference("batch/v1", "Job", "a")
 		forged.Name = name
-		assert.Len(t, c.of(t, ownedBy(forged)), 1, name)
+		assert.Len(t, c.ownersOf(t, ownedBy(forged)), 1, name)
 	}
 	assert.Empty(t, c.requests())
 }
@@ -275,8 +275,8 @@ func (l *lookUps) resolve(ctx context.Context, resource schema.GroupResource) (*
 	return resolveServed(ctx, resource)
 }
 
-// taken returns the names since the last call, and has further look-ups fail with an error.
-func (l *lookUps) taken(err error) []string {
+// results returns the names since the last call, and has further look-ups fail with an error.
+func (l *lookUps) results(err error) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	names := l.names
@@ -293,24 +293,24 @@ func TestAskedLooksUpWhatIsMet(t *testing.T) {
 		object("batch/v1", "Job", "a", reference("b/v1", "B", "b")),
 		object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")),
 	)
-	c.asked.resolve = l.resolve
+	c.lookups.resolve = l.resolve
 	c.run(t)
-	assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
-	assert.Len(t, c.of(t, ownedBy(reference("argoproj.io/v1alpha1", "Workflow", "w"))), 1)
-	assert.Empty(t, l.taken(nil))
+	assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+	assert.Len(t, c.ownersOf(t, ownedBy(reference("argoproj.io/v1alpha1", "Workflow", "w"))), 1)
+	assert.Empty(t, l.results(nil))
 	for range 3 {
-		assert.Len(t, c.of(t, ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))), 2)
+		assert.Len(t, c.ownersOf(t, ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))), 2)
 		c.pass(goneDelay)
 	}
-	assert.Equal(t, []string{"mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org"}, l.taken(nil))
+	assert.Equal(t, []string{"mpijobs.kubeflow.org", "pytorchjobs.kubeflow.org"}, l.results(nil))
 	mpi := ownedBy(reference("kubeflow.org/v2beta1", "MPIJob", "m"))
 	for range 3 {
-		assert.Len(t, c.of(t, mpi), 1)
+		assert.Len(t, c.ownersOf(t, mpi), 1)
 	}
-	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.taken(nil))
+	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.results(nil))
 	c.pass(goneDelay)
-	assert.Len(t, c.of(t, mpi), 1)
-	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.taken(nil), "it may be served by now")
+	assert.Len(t, c.ownersOf(t, mpi), 1)
+	assert.Equal(t, []string{"mpijobs.kubeflow.org"}, l.results(nil), "it may be served by now")
 	assert.Empty(t, c.owners.Errs())
 }
 
@@ -318,21 +318,21 @@ func TestAskedLooksUpWhatIsMet(t *testing.T) {
 func TestAskedLookUpFails(t *testing.T) {
 	l := &lookUps{err: errors.New("connection refused")}
 	c := prepareAsked(t, []string{"pytorchjobs.kubeflow.org"}, object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")))
-	c.asked.resolve = l.resolve
+	c.lookups.resolve = l.resolve
 	c.run(t)
 	pod := ownedBy(reference("kubeflow.org/v1", "PyTorchJob", "train"))
 	failed := func() {
-		assert.Len(t, c.of(t, pod), 1)
+		assert.Len(t, c.ownersOf(t, pod), 1)
 		require.Len(t, c.owners.Errs(), 1)
 		require.EqualError(t, c.owners.Errs()[0], "kube: look up the kind pytorchjobs.kubeflow.org: connection refused; the owners above it are unknown")
 	}
 	failed()
-	assert.Len(t, l.taken(errors.New("connection refused")), 1, "one, however often the pod is read")
+	assert.Len(t, l.results(errors.New("connection refused")), 1, "one, however often the pod is read")
 	c.pass(keepOwner + time.Second)
 	assert.Empty(t, c.owners.Errs())
 	failed()
-	l.taken(nil)
+	l.results(nil)
 	c.pass(longestDelay + longestDelay/2)
-	assert.Len(t, c.of(t, pod), 2)
+	assert.Len(t, c.ownersOf(t, pod), 2)
 	assert.Empty(t, c.owners.Errs())
 }

@@ -28,7 +28,7 @@ type platform struct {
 	Source   []string // the place in which the framework sets the owners
 	Chain    []string // "apiVersion kind name", from the pod's direct owner to the topmost one
 
-	Workload string            // "kind name" with the kinds of config/parts/owner-kinds.yaml
+	Workload string            // "kind name" with the kinds of config/overlays/owner-kinds.yaml
 	Default  string            // the same with the default kinds
 	Owners   map[string]string // names by attribute: the attributes of the conventions' kinds, with the former kinds
 }
@@ -46,7 +46,7 @@ func platforms(t testing.TB) []platform {
 // usualKinds are the kinds of the shipped overlay.
 func usualKinds(t testing.TB) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../config/parts/owner-kinds.yaml")
+	text, err := os.ReadFile("../../config/overlays/owner-kinds.yaml")
 	require.NoError(t, err)
 	var config struct {
 		Receivers struct {
@@ -117,14 +117,14 @@ func ownersOf(t *testing.T, asks bool, kinds []string, references []metav1.Owner
 	clients := &Clients{Kubernetes: fake.NewClientset(), Metadata: c.metadata}
 	if asks {
 		c.ask(clients, kinds)
-		c.asked.resolve = resolveOf(references)
+		c.lookups.resolve = resolveOf(references)
 	} else {
 		c.owners = WatchOwners(clients, kinds)
 		c.watched = watchedBy(c.owners, resolveOf(references))
 	}
 	c.run(t)
 	eventually(t, c.owners.Synced)
-	got := c.of(t, ownedBy(references[0]))
+	got := c.ownersOf(t, ownedBy(references[0]))
 	assert.Empty(t, c.owners.Errs())
 	return got
 }

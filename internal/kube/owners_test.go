@@ -72,8 +72,8 @@ type cluster struct {
 	metadata *metadatafake.FakeMetadataClient
 	owners   *Owners
 	watched  *watchedOwners // if they are
-	asked    *askedOwners   // if they are
-	now      atomic.Int64   // seconds that have passed, for asked
+	lookups  *askedOwners   // if they are
+	now      atomic.Int64   // seconds that have passed, for lookups
 }
 
 func newMetadata(t *testing.T, objects ...runtime.Object) *metadatafake.FakeMetadataClient {
@@ -113,15 +113,15 @@ func newCluster(t *testing.T, kinds []string, objects ...runtime.Object) *cluste
 	return c
 }
 
-// of returns the owners of a pod when no more can be found: it repeats the lookup if owners are requested.
-func (c *cluster) of(t *testing.T, pod *Pod) []gpu.Owner {
+// ownersOf returns the owners of a pod when no more can be found: it repeats the lookup if owners are requested.
+func (c *cluster) ownersOf(t *testing.T, pod *Pod) []gpu.Owner {
 	t.Helper()
 	got := c.owners.Of(pod)
 	for range maxDepth {
-		if c.asked == nil {
+		if c.lookups == nil {
 			break
 		}
-		eventually(t, c.asked.Synced)
+		eventually(t, c.lookups.Synced)
 		got = c.owners.Of(pod)
 	}
 	return got
@@ -189,7 +189,7 @@ func testOwners(t *testing.T, begin func(*testing.T, []string, ...runtime.Object
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, c.of(t, tt.pod))
+			assert.Equal(t, tt.want, c.ownersOf(t, tt.pod))
 		})
 	}
 	assert.Empty(t, c.owners.Errs())
@@ -212,8 +212,8 @@ func TestOwnersCycle(t *testing.T) {
 				object("batch/v1", "Job", "b", reference("batch/v1", "Job", "a")),
 				object("batch/v1", "Job", "self", reference("batch/v1", "Job", "self")),
 			)
-			assert.Equal(t, []gpu.Owner{owner("Job", "a"), owner("Job", "b")}, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))))
-			assert.Equal(t, []gpu.Owner{owner("Job", "self")}, c.of(t, ownedBy(reference("batch/v1", "Job", "self"))))
+			assert.Equal(t, []gpu.Owner{owner("Job", "a"), owner("Job", "b")}, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "a"))))
+			assert.Equal(t, []gpu.Owner{owner("Job", "self")}, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "self"))))
 		})
 	}
 }
@@ -226,7 +226,7 @@ func TestOwnersDepth(t *testing.T) {
 	for name, begin := range clusters {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, defaultKinds, chain...)
-			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "j0"))), maxDepth)
+			assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "j0"))), maxDepth)
 		})
 	}
 }
@@ -264,8 +264,8 @@ func TestOwnersNotServed(t *testing.T) {
 	for name, begin := range clusters {
 		t.Run(name, func(t *testing.T) {
 			c := begin(t, []string{"jobs.batch", "rayjobs.ray.io"}, object("batch/v1", "Job", "a", reference("b/v1", "B", "b")))
-			assert.Len(t, c.of(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
-			assert.Len(t, c.of(t, ownedBy(reference("ray.io/v1", "RayJob", "a"))), 1)
+			assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
+			assert.Len(t, c.ownersOf(t, ownedBy(reference("ray.io/v1", "RayJob", "a"))), 1)
 			assert.Empty(t, c.owners.Errs())
 		})
 	}

@@ -37,7 +37,7 @@ type pageServer struct {
 	lists   []string // query by query
 	watches []string
 	whole   int64 // the most objects that were sent and not stripped yet
-	sent    int64
+	bytes   int64
 }
 
 func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.mu.Unlock()
-	s.lists = append(s.lists, asked(query))
+	s.lists = append(s.lists, requestKind(query))
 	start, _ := strconv.Atoi(query.Get("continue"))
 	end := s.pods
 	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && query.Get("resourceVersion") != "0" {
@@ -77,12 +77,12 @@ func (s *pageServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		name := fmt.Sprintf("pod-%d", i)
 		list.Items = append(list.Items, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, UID: types.UID("uid-" + name)}})
 	}
-	s.whole = max(s.whole, s.sent-s.transform.Load()+int64(end-start))
-	s.sent += int64(end - start)
+	s.whole = max(s.whole, s.bytes-s.transform.Load()+int64(end-start))
+	s.bytes += int64(end - start)
 	_ = json.NewEncoder(w).Encode(list)
 }
 
-func asked(query url.Values) string {
+func requestKind(query url.Values) string {
 	return fmt.Sprintf("%s %s %s", query.Get("limit"), query.Get("resourceVersion"), query.Get("continue"))
 }
 

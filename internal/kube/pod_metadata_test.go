@@ -52,11 +52,11 @@ func TestPodMetadata(t *testing.T) {
 
 func TestPodsWithMetadata(t *testing.T) {
 	for _, tt := range []struct {
-		phase corev1.PodPhase
-		kept  *PodMetadata
-		want  int
+		phase    corev1.PodPhase
+		metadata *PodMetadata
+		want     int
 	}{{corev1.PodRunning, &PodMetadata{}, 1}, {corev1.PodPending, &PodMetadata{}, 1}, {corev1.PodFailed, &PodMetadata{}, 0}, {corev1.PodRunning, nil, 0}} {
-		values, err := indexMetadata(&storedPod{pod: Pod{Phase: tt.phase, Metadata: tt.kept}})
+		values, err := indexMetadata(&storedPod{pod: Pod{Phase: tt.phase, Metadata: tt.metadata}})
 		require.NoError(t, err)
 		assert.Len(t, values, tt.want)
 	}

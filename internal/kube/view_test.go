@@ -154,7 +154,7 @@ func TestViewServerAway(t *testing.T) {
 // as lists.
 func TestViewRealClients(t *testing.T) {
 	const all, one = "/apis/apps/v1/replicasets", "/apis/apps/v1/namespaces/ml/replicasets/web-1"
-	for node, paths := range map[string]struct{ asked, not string }{"n1": {one, all}, "": {all, one}} {
+	for node, paths := range map[string]struct{ want, not string }{"n1": {one, all}, "": {all, one}} {
 		t.Run("node "+node, func(t *testing.T) {
 			pod := podObject("a", "u1")
 			pod.OwnerReferences = []metav1.OwnerReference{reference("apps/v1", "ReplicaSet", "web-1")}
@@ -164,9 +164,9 @@ func TestViewRealClients(t *testing.T) {
 				TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
 				ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []metav1.PartialObjectMetadata{*replicaSet},
 			}
-			var asked sync.Map
+			var requests sync.Map
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Store(r.URL.Path, r.URL.Query().Get("fieldSelector")+" "+r.Header.Get("Accept"))
+				requests.Store(r.URL.Path, r.URL.Query().Get("fieldSelector")+" "+r.Header.Get("Accept"))
 				w.Header().Set("Content-Type", "application/json")
 				switch {
 				case r.URL.Query().Get("watch") != "":
@@ -198,14 +198,14 @@ func TestViewRealClients(t *testing.T) {
 			eventually(t, func() bool { return len(v.Owners.Of(got)) == 2 })
 			assert.Equal(t, []gpu.Owner{owner("ReplicaSet", "web-1"), owner("Deployment", "web")}, v.Owners.Of(got))
 
-			query, _ := asked.Load("/api/v1/pods")
+			query, _ := requests.Load("/api/v1/pods")
 			if node != "" {
 				assert.Contains(t, query, "spec.nodeName=n1")
 			}
 			assert.Contains(t, query, " application/vnd.kubernetes.protobuf")
-			query, _ = asked.Load(paths.asked)
+			query, _ = requests.Load(paths.want)
 			assert.Contains(t, query, "as=PartialObjectMetadata", "metadata alone, one, listed (…List) or watched")
-			_, ok := asked.Load(paths.not)
+			_, ok := requests.Load(paths.not)
 			assert.False(t, ok)
 		})
 	}

@@ -70,13 +70,13 @@ func (c *counting) times(pod string) []time.Time {
 
 // sunk records what a Sink received, by node.
 type sunk struct {
-	mu     sync.Mutex
-	good   map[string]int
-	failed map[string]int
-	nodes  map[string]gpu.Node
-	unread map[string]gpu.Node
-	errs   map[string]error
-	gone   []string
+	mu       sync.Mutex
+	good     map[string]int
+	failed   map[string]int
+	nodes    map[string]gpu.Node
+	unread   map[string]gpu.Node
+	errs     map[string]error
+	removals []string
 }
 
 func newSunk() *sunk {
@@ -105,14 +105,14 @@ func (s *sunk) sink(_ context.Context, cluster string, node *gpu.Node, err error
 func (s *sunk) leave(_ context.Context, cluster, node string, _ bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = append(s.gone, cluster+"/"+node)
+	s.removals = append(s.removals, cluster+"/"+node)
 }
 
 // left returns the nodes that the Sink was informed are gone.
 func (s *sunk) left() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.gone)
+	return slices.Clone(s.removals)
 }
 
 // unreadOf returns the last node of a read that failed.
@@ -122,8 +122,8 @@ func (s *sunk) unreadOf(key string) gpu.Node {
 	return s.unread[key]
 }
 
-// of returns the numbers of good and failed reads of a node, and the last good one.
-func (s *sunk) of(key string) (good, failed int, node gpu.Node, err error) {
+// state returns the numbers of good and failed reads of a node, and the last good one.
+func (s *sunk) state(key string) (good, failed int, node gpu.Node, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.good[key], s.failed[key], s.nodes[key], s.errs[key]

@@ -58,7 +58,7 @@ func TestCredentialsHang(t *testing.T) {
 	readTimes(t, got, "prod/n1", 1)
 	s.Set(func() { s.Token = "second" })
 	eventually(t, func() bool {
-		_, failed, _, err := got.of("prod/n1")
+		_, failed, _, err := got.state("prod/n1")
 		return failed > 0 && errors.Is(err, kube.ErrCredentials)
 	}, "the read has not ended")
 	require.NoError(t, f.Close())

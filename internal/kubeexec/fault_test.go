@@ -39,7 +39,7 @@ func TestPanicIsOfOneNode(t *testing.T) {
 		time.Sleep(3 * interval)
 		synctest.Wait()
 		for name := range plans {
-			good, failed, _, err := s.of("c/" + name)
+			good, failed, _, err := s.state("c/" + name)
 			if name == "node-1" {
 				assert.Zero(t, good)
 				assert.Positive(t, failed)

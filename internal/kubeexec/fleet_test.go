@@ -102,7 +102,7 @@ func TestFleet(t *testing.T) {
 	missing := pod.DeepCopy()
 	s.Remove(pod)
 	eventually(t, func() bool {
-		_, _, _, err := got.of("prod/n1")
+		_, _, _, err := got.state("prod/n1")
 		return err != nil && strings.Contains(err.Error(), "cluster prod: node n1: NVIDIA: no target selects a pod on it")
 	}, "not reported")
 	require.Len(t, got.unreadOf("prod/n1").Devices, 1)
@@ -144,7 +144,7 @@ func TestFleetNodeSelector(t *testing.T) {
 	config.AttributePods = false
 	f, got, _ := start(t, config)
 	readTimes(t, got, "prod/n1", 3)
-	good, failed, _, _ := got.of("prod/n2")
+	good, failed, _, _ := got.state("prod/n2")
 	assert.Zero(t, good+failed)
 	assert.Nil(t, f.clusters[0].view, "no pods are attributed")
 }
@@ -161,7 +161,7 @@ func TestFleetIsolation(t *testing.T) {
 	f, got, problems := start(t, configOf(dead, clusterOf(frozen, "frozen"), clusterOf(good, "good")))
 	node := readTimes(t, got, "good/n1", 5)
 	assert.Equal(t, "good", node.Host.ClusterName)
-	reads, _, _, _ := got.of("frozen/n1")
+	reads, _, _, _ := got.state("frozen/n1")
 	assert.Zero(t, reads)
 	eventually(t, func() bool { return strings.Contains(problems.lines("dead"), "kubernetes_exec: cluster dead:") }, "not reported")
 	assert.NotContains(t, problems.lines("good"), "dead")
@@ -176,8 +176,8 @@ func TestFleetOutage(t *testing.T) {
 	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/n1", 2)
 	s.Set(func() { s.Down = true })
-	eventually(t, func() bool { _, failed, _, _ := got.of("prod/n1"); return failed > 0 }, "no failure")
-	_, _, _, err := got.of("prod/n1")
+	eventually(t, func() bool { _, failed, _, _ := got.state("prod/n1"); return failed > 0 }, "no failure")
+	_, _, _, err := got.state("prod/n1")
 	require.ErrorContains(t, err, "exec in container nvidia-driver-ctr of pod gpu-operator/driver-n1")
 	s.Set(func() { s.Down = false })
 	readTimes(t, got, "prod/n1", 2)
@@ -207,7 +207,7 @@ func TestFleetPermissions(t *testing.T) {
 	selected.NodeLabels, selected.NodeSelector = labelled.NodeLabels, "!agent"
 	_, got, problems = start(t, selected)
 	eventually(t, func() bool { return strings.Contains(problems.lines("prod"), "nodes: ") }, "not reported")
-	good, failed, _, _ := got.of("prod/n1")
+	good, failed, _, _ := got.state("prod/n1")
 	assert.Zero(t, good+failed)
 
 	s.Set(func() { s.Forbidden = map[string]bool{"/api/v1/namespaces/gpu-operator/pods": true} })
@@ -216,7 +216,7 @@ func TestFleetPermissions(t *testing.T) {
 	assert.Contains(t, problems.lines("prod"), "grant list and watch, and get and create on pods/exec, in namespace gpu-operator (deploy/kubernetes/exec-driver-pods)")
 	assert.NotContains(t, problems.lines("prod"), "no pod with", "which is not known")
 	assert.NotContains(t, problems.lines("prod"), "node n1")
-	good, failed, _, _ = got.of("prod/n1")
+	good, failed, _, _ = got.state("prod/n1")
 	assert.Zero(t, good+failed)
 }
 
@@ -248,12 +248,12 @@ func TestFleetBadPods(t *testing.T) {
 	_, got, _ := start(t, configOf(clusterOf(s, "prod")))
 	readTimes(t, got, "prod/plain", 2)
 	for _, name := range []string{"garbage", "broken", "flood", "missing"} {
-		eventually(t, func() bool { _, failed, node, _ := got.of("prod/" + name); return failed > 0 || node.Failure != nil }, name)
+		eventually(t, func() bool { _, failed, node, _ := got.state("prod/" + name); return failed > 0 || node.Failure != nil }, name)
 		assert.Empty(t, got.unreadOf("prod/"+name).Devices)
 	}
-	_, _, _, err := got.of("prod/broken")
+	_, _, _, err := got.state("prod/broken")
 	require.ErrorContains(t, err, "container not found")
-	good, _, _, err := got.of("prod/missing")
+	good, _, _, err := got.state("prod/missing")
 	require.ErrorContains(t, err, "choose the container that contains it")
 	assert.Zero(t, good, "how many GPUs the node has was not read")
 }

@@ -53,19 +53,19 @@ func procs(pids ...int64) *gpu.Node {
 // fixture is a node with processes to look up.
 type fixture struct {
 	*processLookup
-	users   *attribution.Attributor
-	machine *exectest.Machine
-	runner  *exec.Runner
-	in      exec.Container
-	time    time.Time
+	users     *attribution.Attributor
+	machine   *exectest.Machine
+	runner    *exec.Runner
+	container exec.Container
+	time      time.Time
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
-		machine: &exectest.Machine{Table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
-		in:      inDriver,
-		time:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		machine:   &exectest.Machine{Table: map[int64]string{41: ofPod, 42: inPrivate, 43: "0::/system.slice/nvidia-persistenced.service\n", 44: "0::/\n"}},
+		container: inDriver,
+		time:      time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 	}
 	f.runner = runnerIn(f.machine.Box())
 	f.users = attribution.NewRemote(nil, interval)
@@ -87,7 +87,7 @@ var inDriver = exec.Container{Namespace: defaultNamespace, Pod: "driver-n1", Nam
 
 // describe does what the job's reader does with a node.
 func (f *fixture) describe(ctx context.Context, node *gpu.Node) {
-	f.runner.Use(f.in)
+	f.runner.Use(f.container)
 	f.processLookup.runner = f.runner
 	f.Describe(ctx, node)
 	f.users.Describe(ctx, node)
@@ -136,8 +136,8 @@ func TestProcessesLookups(t *testing.T) {
 		{"a while later", func() { f.time = f.time.Add(lookupKeep) }, procs(42), "0 42"},
 		{"none", nil, procs(), ""},
 		{"not a process id", nil, procs(0, -1, exec.MaxPID+1), ""},
-		{"another container", func() { f.in.ID = "second" }, procs(42), "1 42"},
-		{"another one with the same process", func() { f.in.ID = "third" }, procs(42), "1 42"},
+		{"another container", func() { f.container.ID = "second" }, procs(42), "1 42"},
+		{"another one with the same process", func() { f.container.ID = "third" }, procs(42), "1 42"},
 	}
 	requests := 0
 	for _, step := range steps {
@@ -176,7 +176,7 @@ func TestProcessesUnreadable(t *testing.T) {
 		change func(f *fixture)
 		want   string
 	}{
-		{"the pod has PIDs of its own", func(f *fixture) { f.in.HostPID = false }, "hostPID: true"},
+		{"the pod has PIDs of its own", func(f *fixture) { f.container.HostPID = false }, "hostPID: true"},
 		{"… though it does not look so", func(f *fixture) { f.machine.Private = true }, "hostPID: true"},
 		{"no sh", func(f *fixture) {
 			f.runner = runnerIn(func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) {

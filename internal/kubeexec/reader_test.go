@@ -30,7 +30,7 @@ func TestReadInAnotherContainer(t *testing.T) {
 	read := func(instance string) uint64 {
 		p := planOf(c, "n1", instance)
 		n.read(t.Context(), p, &p.jobs[0])
-		_, _, node, err := s.of("c/n1")
+		_, _, node, err := s.state("c/n1")
 		require.NoError(t, err)
 		require.Len(t, node.Devices, 1)
 		return node.Devices[0].Epoch
@@ -82,7 +82,7 @@ func TestReadAMDInAnotherContainer(t *testing.T) {
 				pods.boxes["n1"] = amdTool(cards)
 				p := planOf(c, "n1", instance)
 				n.read(t.Context(), p, &p.jobs[0])
-				_, _, node, err := s.of("c/n1")
+				_, _, node, err := s.state("c/n1")
 				require.NoError(t, err)
 				return node.Devices
 			}
@@ -127,7 +127,7 @@ func TestReadThrottledAtTheProcessTable(t *testing.T) {
 	n.readers[p.jobs[0].reader()] = newReader(c, p.jobs[0].target, attribution.NewRemote(nil, interval))
 	n.read(t.Context(), p, &p.jobs[0])
 
-	_, _, node, err := s.of("c/n1")
+	_, _, node, err := s.state("c/n1")
 	require.NoError(t, err)
 	require.Len(t, node.Devices, 1)
 	require.Len(t, node.Problems, 1)

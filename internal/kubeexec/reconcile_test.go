@@ -41,7 +41,7 @@ func TestFleetListsCome(t *testing.T) {
 	assert.Empty(t, problems.lines("prod"))
 	close(block)
 	eventually(t, func() bool {
-		_, _, _, err := got.of("prod/n2")
+		_, _, _, err := got.state("prod/n2")
 		return err != nil && strings.Contains(err.Error(), "node n2: AMD: no target selects a pod on it") &&
 			strings.Contains(problems.lines("prod"), "no pod with app=amd in namespace amd")
 	}, "not reported")
@@ -145,13 +145,13 @@ func TestFollow(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		time.Sleep(time.Second)
-		first, _, _, _ := s.of("c/node-0")
-		second, _, _, _ := s.of("c/node-1")
+		first, _, _, _ := s.state("c/node-0")
+		second, _, _, _ := s.state("c/node-1")
 		c.follow(ctx, nil)
 		synctest.Wait()
-		again, _, _, _ := s.of("c/node-0")
+		again, _, _, _ := s.state("c/node-0")
 		assert.Equal(t, first, again)
-		again, _, _, _ = s.of("c/node-1")
+		again, _, _, _ = s.state("c/node-1")
 		assert.Equal(t, second, again)
 		assert.ElementsMatch(t, []string{"c/node-0", "c/node-1"}, s.left())
 		assert.Empty(t, running(c))

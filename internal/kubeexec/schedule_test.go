@@ -60,7 +60,7 @@ func TestFleetSpread(t *testing.T) {
 		assert.Zero(t, machines.overlaps)
 		assert.LessOrEqual(t, machines.most, 10, "200 reads of 0.1 or 0.2 s in 30 s are about one at a time, if they are spread")
 		for name := range plans {
-			good, failed, node, _ := s.of("c/" + name)
+			good, failed, node, _ := s.state("c/" + name)
 			assert.InDelta(t, 3, good, 1, name)
 			assert.Zero(t, failed)
 			assert.Equal(t, gpu.Host{NodeName: name, ClusterName: "c"}, node.Host)
@@ -107,7 +107,7 @@ func TestPlanChangesWhileWaiting(t *testing.T) {
 		assert.Empty(t, machines.times("node-0"))
 		assert.Empty(t, machines.times("node-1"))
 		assert.Greater(t, len(machines.times("younger")), 2, "the other one gave its place back")
-		good, failed, _, _ := s.of("c/node-0")
+		good, failed, _, _ := s.state("c/node-0")
 		assert.Greater(t, good, 2)
 		assert.Zero(t, failed)
 		cancel()
@@ -122,10 +122,10 @@ func TestFleetBackoff(t *testing.T) {
 		machines.failing["node-0"] = io.ErrUnexpectedEOF
 		c.follow(ctx, plans)
 		time.Sleep(40 * interval)
-		_, failed, _, err := s.of("c/node-0")
+		_, failed, _, err := s.state("c/node-0")
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.InDelta(t, 40, failed, 2, "it is known in each interval that the node cannot be read")
-		good, _, _, _ := s.of("c/node-1")
+		good, _, _, _ := s.state("c/node-1")
 		assert.InDelta(t, 40, good, 1, "the others are read all the same")
 		stats := c.stats()
 		assert.Equal(t, "node-0", stats.Nodes[0].Node)
@@ -143,7 +143,7 @@ func TestFleetBackoff(t *testing.T) {
 		plans["node-0"] = planOf(c, "node-0", "second")
 		c.follow(ctx, plans)
 		time.Sleep(interval + time.Second)
-		good, _, _, _ = s.of("c/node-0")
+		good, _, _, _ = s.state("c/node-0")
 		assert.Equal(t, 1, good)
 		cancel()
 		c.reading.Wait()
@@ -177,7 +177,7 @@ func TestFleetThrottled(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		for name := range plans {
-			good, _, _, _ := s.of("c/" + name)
+			good, _, _, _ := s.state("c/" + name)
 			assert.Positive(t, good, name)
 		}
 		cancel()

@@ -27,13 +27,13 @@ import (
 // collector is one replica: a cluster without a network that follows its plans as its election changes.
 type collector struct {
 	*cluster
-	sunk   *sunk
-	leases *shardtest.Client
-	cancel context.CancelFunc
-	ended  chan struct{}
-	kept   atomic.Int64 // nodes still being read when their shard was released
-	hang   atomic.Bool  // results are not taken before stuck is closed
-	stuck  chan struct{}
+	sunk       *sunk
+	leases     *shardtest.Client
+	cancel     context.CancelFunc
+	ended      chan struct{}
+	unfinished atomic.Int64 // nodes still being read when their shard was released
+	hang       atomic.Bool  // results are not taken before stuck is closed
+	stuck      chan struct{}
 }
 
 // collect starts a replica that shares the nodes of the plans, and the machines behind them, with others.
@@ -54,7 +54,7 @@ func collect(t *testing.T, store *shardtest.Store, machines *counting, nodes int
 			c.drop(shard)
 			for name := range running(c) {
 				if c.election.Of(name) == shard {
-					r.kept.Add(1)
+					r.unfinished.Add(1)
 				}
 			}
 		},
@@ -159,7 +159,7 @@ func TestShards(t *testing.T) {
 			assert.NotContains(t, running(replicas[1].cluster), name)
 		}
 		for _, r := range replicas {
-			assert.Zero(t, r.kept.Load())
+			assert.Zero(t, r.unfinished.Load())
 		}
 		assert.Zero(t, machines.overlaps, "never by two at a time")
 		var ending sync.WaitGroup

@@ -108,10 +108,10 @@ func configOf(clusters ...ClusterConfig) *Config {
 
 func readTimes(t *testing.T, s *sunk, key string, more int) gpu.Node {
 	t.Helper()
-	before, _, _, _ := s.of(key)
+	before, _, _, _ := s.state(key)
 	var node gpu.Node
 	eventually(t, func() bool {
-		good, _, n, _ := s.of(key)
+		good, _, n, _ := s.state(key)
 		node = n
 		return good >= before+more
 	}, "no read of "+key)

@@ -42,7 +42,7 @@ func TestToolThatHangs(t *testing.T) {
 				assert.False(t, stats.Success)
 				assert.Equal(t, before == 0, stats.LastGood.IsZero())
 				assert.Zero(t, stats.Failures, "of those by which it is read less often")
-				good, failed, _, _ := s.of("c/node-0")
+				good, failed, _, _ := s.state("c/node-0")
 				assert.GreaterOrEqual(t, good, 9)
 				assert.Zero(t, failed)
 
@@ -67,7 +67,7 @@ func TestKnownGPUsStay(t *testing.T) {
 	n := newNode(c, "n1", p)
 	read := func(p *plan) { n.read(t.Context(), p, &p.jobs[0]) }
 	read(p)
-	_, failed, good, _ := s.of("c/n1")
+	_, failed, good, _ := s.state("c/n1")
 	require.Zero(t, failed)
 	require.Len(t, good.Devices, 1)
 	require.True(t, good.Devices[0].Utilization[gpu.TaskGeneral].Known())
@@ -88,7 +88,7 @@ func TestKnownGPUsStay(t *testing.T) {
 	} {
 		pods.boxes["n1"] = func([]string, io.Writer, io.Writer, <-chan struct{}) (int, error) { return 0, err }
 		read(p)
-		_, _, _, err := s.of("c/n1")
+		_, _, _, err := s.state("c/n1")
 		requireUnread(reason, err, s.unreadOf("c/n1"))
 	}
 
@@ -98,7 +98,7 @@ func TestKnownGPUsStay(t *testing.T) {
 		return 137
 	})
 	read(p)
-	_, _, slow, err := s.of("c/n1")
+	_, _, slow, err := s.state("c/n1")
 	require.NoError(t, err)
 	require.ErrorContains(t, slow.Failure, "did not end in time")
 	requireUnread(gpu.FailureTimeout, slow.Failure, slow)
@@ -106,19 +106,19 @@ func TestKnownGPUsStay(t *testing.T) {
 	// Only the chosen container lacks the tool.
 	pods.boxes["n1"] = exectest.Commands(func([]string, io.Writer, io.Writer, <-chan struct{}) int { return 127 })
 	read(planOf(c, "n1", "second"))
-	_, _, node, err := s.of("c/n1")
+	_, _, node, err := s.state("c/n1")
 	require.NoError(t, err)
 	requireUnread(gpu.FailureToolMissing, node.Failure, node)
 	assert.Equal(t, map[instance]bool{{ToolNvidiaSMI, "second"}: true}, c.toolless)
 
 	// There is no pod.
 	n.cannotRead(t.Context(), withoutPod("n1"))
-	_, _, _, err = s.of("c/n1")
+	_, _, _, err = s.state("c/n1")
 	requireUnread(gpu.FailureContainerMissing, err, s.unreadOf("c/n1"))
 
 	pods.boxes["n1"] = (&exectest.Machine{UUID: "GPU-1"}).Box()
 	read(planOf(c, "n1", "third"))
-	_, _, node, err = s.of("c/n1")
+	_, _, node, err = s.state("c/n1")
 	require.NoError(t, err)
 	assert.Nil(t, node.Failure)
 	c.noteTool(instance{ToolNvidiaSMI, "second"}, false)

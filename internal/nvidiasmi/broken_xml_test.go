@@ -57,13 +57,13 @@ func TestBrokenXML(t *testing.T) {
 						assert.Equal(t, "nvidia1", d.Name)
 					}
 				}
-				assert.Equal(t, 1, f.asked("xml"), "it is not tried again during the back-off: %v", f.batches)
+				assert.Equal(t, 1, f.calls("xml"), "it is not tried again during the back-off: %v", f.batches)
 				c.pass(retryPolicy.First)
 				read(t, r)
-				assert.Equal(t, 2, f.asked("xml"))
+				assert.Equal(t, 2, f.calls("xml"))
 				c.pass(retryPolicy.First)
 				read(t, r)
-				assert.Equal(t, 2, f.asked("xml"), "the back-off grows")
+				assert.Equal(t, 2, f.calls("xml"), "the back-off grows")
 
 				f.xml = xml
 				c.pass(retryPolicy.Max)
@@ -103,7 +103,7 @@ func TestXMLAndTableBreak(t *testing.T) {
 		require.ErrorContains(t, node.Failure, "-q -x: exit code -1")
 		assert.Equal(t, before, ids(node))
 		assert.True(t, node.Devices[0].Unread)
-		assert.Equal(t, 1, f.asked("xml"))
+		assert.Equal(t, 1, f.calls("xml"))
 		c.pass(time.Second)
 	}
 	f.table = table

@@ -55,7 +55,7 @@ func TestTrapMinorNumbersAreNoIndices(t *testing.T) {
 				assert.Equal(t, tt.want, names(node))
 				assert.Empty(t, problems(node))
 			}
-			assert.Equal(t, 1, f.asked("xml"), "the query is repeated")
+			assert.Equal(t, 1, f.calls("xml"), "the query is repeated")
 			assert.Equal(t, tt.want, names(read(t, newReader(t, QueryFull, f, newClock()))), "the full query uses other names")
 		})
 	}
@@ -72,7 +72,7 @@ func TestMinorNumbersAreQueriedAgainWhenTheyMayChange(t *testing.T) {
 		for range 3 {
 			read(t, r)
 		}
-		assert.Equal(t, want, f.asked("xml"), why)
+		assert.Equal(t, want, f.calls("xml"), why)
 	}
 	asks(0, "nothing has changed")
 
@@ -123,7 +123,7 @@ func TestMinorNumbersOutliveACutOutput(t *testing.T) {
 	read(t, r)
 	f.table = table
 	assert.Equal(t, map[string]string{"GPU-a": "nvidia1", "GPU-b": "nvidia0"}, names(read(t, r)))
-	assert.Equal(t, 1, f.asked("xml"))
+	assert.Equal(t, 1, f.calls("xml"))
 }
 
 // Until the numbers are known the GPUs have no name, because one made of the index would be another GPU's. Everything else is read, and the
@@ -156,7 +156,7 @@ func TestUnknownMinorNumbers(t *testing.T) {
 				require.ErrorContains(t, node.Problems[0].Err, tt.open+" GPUs")
 				c.pass(10 * time.Second)
 			}
-			assert.Equal(t, 8, f.asked("xml"), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
+			assert.Equal(t, 8, f.calls("xml"), "after 0, 10, 30, 70, 150, 310, 610 and 910 seconds")
 			f.xml = minorsXML("1", "0")
 			c.pass(retryPolicy.Max)
 			node := read(t, r)
@@ -170,10 +170,10 @@ func TestUnknownMinorNumbers(t *testing.T) {
 func TestMinorNumbersOfTheFullQueryAreKept(t *testing.T) {
 	f := tableTool(t, allNames())
 	f.list = answer{stdout: "GPU 0: A (UUID: GPU-a)\nGPU 1: A (UUID: GPU-b)\n"}
-	off, on := f.table, false
+	off, enabled := f.table, false
 	f.table = func(fields []string) answer {
 		a := off(fields)
-		if on {
+		if enabled {
 			a.stdout = strings.Replace(a.stdout, "Disabled", "Enabled", 1)
 		}
 		return a
@@ -183,16 +183,16 @@ func TestMinorNumbersOfTheFullQueryAreKept(t *testing.T) {
 	plain, mig := f.xml, f.xml
 	mig.stdout = strings.ReplaceAll(mig.stdout, "<minor", "<mig_mode>\n<current_mig>Enabled</current_mig>\n</mig_mode>\n<minor")
 	for range 2 {
-		f.xml, on = plain, false
+		f.xml, enabled = plain, false
 		for range 3 {
 			assert.Equal(t, want, names(read(t, r)))
 		}
-		f.xml, on = mig, true
+		f.xml, enabled = mig, true
 		for range 3 {
 			assert.Equal(t, want, names(read(t, r)))
 		}
 	}
-	f.xml, on = plain, false
+	f.xml, enabled = plain, false
 	read(t, r)
 	f.batches = nil
 	assert.Equal(t, want, names(read(t, r)))

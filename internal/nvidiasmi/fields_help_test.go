@@ -49,7 +49,7 @@ func TestTrapHelpListsNothing(t *testing.T) {
 				assert.Equal(t, gpu.Some(50.0), deviceOf(t, node, "GPU-a").Temperature[gpu.SensorGPU])
 				c.pass(10 * time.Second)
 			}
-			assert.Equal(t, 6, f.asked("help"), "after 0, 10, 30, 70, 150 and 310 seconds")
+			assert.Equal(t, 6, f.calls("help"), "after 0, 10, 30, 70, 150 and 310 seconds")
 			assert.NotContains(t, f.tables[0], "mig.mode.current")
 
 			// Now the driver is installed.
@@ -59,7 +59,7 @@ func TestTrapHelpListsNothing(t *testing.T) {
 				assert.Empty(t, problems(read(t, r)))
 				c.pass(retryPolicy.Max)
 			}
-			assert.Equal(t, 7, f.asked("help"), "the help is queried again")
+			assert.Equal(t, 7, f.calls("help"), "the help is queried again")
 			assert.Contains(t, f.tables[len(f.tables)-1], "mig.mode.current")
 			assert.Contains(t, f.tables[len(f.tables)-1], "clocks_event_reasons.sw_power_cap")
 		})
@@ -95,7 +95,7 @@ func TestBasicFieldsAreRefused(t *testing.T) {
 	for range 2 {
 		assert.Equal(t, []string{"GPU-a", "GPU-b"}, ids(read(t, r)))
 	}
-	assert.Equal(t, 1, f.asked("help"))
+	assert.Equal(t, 1, f.calls("help"))
 	f.help = help
 	c.pass(retryPolicy.First)
 	f.batches = nil
@@ -178,7 +178,7 @@ func TestHelpOfAnOldVersionIsQueriedOnce(t *testing.T) {
 				assert.Empty(t, problems(node))
 				c.pass(time.Minute)
 			}
-			assert.Equal(t, 1, f.asked("help"))
+			assert.Equal(t, 1, f.calls("help"))
 		})
 	}
 }

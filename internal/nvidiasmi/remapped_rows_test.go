@@ -40,16 +40,16 @@ func TestRemappedRowsOfTheFastQuery(t *testing.T) {
 		d = deviceOf(t, node, "GPU-b")
 		assert.Equal(t, []gpu.FaultType{gpu.FaultRemapFailed}, faults(d))
 	}
-	assert.Equal(t, 2, f.asked("rows"))
+	assert.Equal(t, 2, f.calls("rows"))
 
 	f = rowsTool(t)
 	f.t = t
 	read(t, New(Config{Query: QueryFast}, f, gpu.GroupTemperature))
-	assert.Zero(t, f.asked("rows"), "they are not wanted")
+	assert.Zero(t, f.calls("rows"), "they are not wanted")
 
 	f = tableTool(t, allNames())
 	read(t, newReader(t, QueryFast, f, newClock()))
-	assert.Zero(t, f.asked("rows"), "the table has them")
+	assert.Zero(t, f.calls("rows"), "the table has them")
 }
 
 // A version without the switch is not queried again. Any other failure is a problem, as long as it lasts.
@@ -86,7 +86,7 @@ func TestRemappedRowsCannotBeRead(t *testing.T) {
 					require.ErrorContains(t, node.Problems[0].Err, tt.says)
 				}
 			}
-			assert.Equal(t, tt.asks, f.asked("rows"))
+			assert.Equal(t, tt.asks, f.calls("rows"))
 		})
 	}
 }

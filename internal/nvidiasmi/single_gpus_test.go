@@ -137,7 +137,7 @@ func TestSingleGPUsAreBounded(t *testing.T) {
 	f.lose()
 	f.xml.stdout = strings.Replace(f.xml.stdout, "<attached_gpus>4", "<attached_gpus>4000000", 1)
 	node := read(t, newReader(t, QueryFull, f.tool, newClock()))
-	assert.Equal(t, maxSingleGPUs, f.asked("xml -i"))
+	assert.Equal(t, maxSingleGPUs, f.calls("xml -i"))
 	assert.Contains(t, problems(node), "there are too many of them")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -54,7 +54,7 @@ func TestAsleep(t *testing.T) {
 		assert.Empty(t, node.Devices[i].Faults)
 		assert.False(t, node.Devices[i].Unread)
 		assert.False(t, node.Devices[i].Temperature[gpu.SensorGPU].Known())
-		assert.ErrorContains(t, node.Problems[i].Err, "asleep")
+		require.ErrorContains(t, node.Problems[i].Err, "asleep")
 	}
 	assert.Equal(t, counts(2, 0), presence(node))
 	assert.Nil(t, node.Failure)

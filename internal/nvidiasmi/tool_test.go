@@ -18,8 +18,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// asked counts the calls of a kind since the batches were last cleared.
-func (f *tool) asked(kind string) (n int) {
+// calls counts the calls of a kind since the batches were last cleared.
+func (f *tool) calls(kind string) (n int) {
 	for _, b := range f.batches {
 		for _, k := range b {
 			if strings.HasPrefix(k, kind) {

@@ -22,10 +22,10 @@ import (
 )
 
 type lastTotal struct {
-	total float64
-	epoch uint64
-	since time.Time
-	at    float64
+	total   float64
+	epoch   uint64
+	since   time.Time
+	seconds float64
 }
 
 // look reads once and checks what has to hold whatever happens.
@@ -95,7 +95,7 @@ func (c *chaos) checkCounters(d *gpu.Device) {
 		key := d.ID + " " + name
 		now := lastTotal{total, d.Epoch, since, c.applied}
 		if before, ok := c.counters[key]; ok && before.epoch == now.epoch && before.since.Equal(now.since) &&
-			now.at-before.at < 200 { // in which no counter is half full
+			now.seconds-before.seconds < 200 { // in which no counter is half full
 			require.GreaterOrEqual(c.t, now.total, before.total, "%s: %+v after %+v; %s", key, now, before, c.story())
 		}
 		c.counters[key] = now

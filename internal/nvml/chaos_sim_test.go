@@ -92,7 +92,7 @@ type chaos struct {
 	absent  [chaoticGPUs]bool
 	offBus  [chaoticGPUs]bool
 	lent    [chaoticGPUs]bool // to a virtual machine
-	gone    [3]bool           // instances of GPU 0
+	removed [3]bool           // instances of GPU 0
 	places  [3]int            // which of them has which index
 	whole   bool              // MIG is off
 	order   string
@@ -126,7 +126,7 @@ func (c *chaos) text() string {
 	}
 	for i, n := range c.places {
 		fmt.Fprintf(&b, "[mig 0 %d]\n%s\nuuid = MIG-3b7d9e%02x-5eed-5a11-9e0f-%012x\npresent = %v\n",
-			i, chaoticInstances[n], n, c.uuids[0], !c.gone[n])
+			i, chaoticInstances[n], n, c.uuids[0], !c.removed[n])
 	}
 	fmt.Fprintf(&b, "[process large]\nmig = %d\n[process small]\nmig = %d\n", slices.Index(c.places[:], 0), slices.Index(c.places[:], 2))
 	if c.system != "" {
@@ -228,8 +228,8 @@ func (c *chaos) steps() []histories.Step {
 		}},
 		{Name: "MIG switched", Weight: 1, Do: c.onInstances(func() { c.whole = !c.whole })},
 		{Name: "MIG instance removed or back", Weight: 1, Do: c.onInstances(func() {
-			j := rng.IntN(len(c.gone))
-			c.gone[j] = !c.gone[j]
+			j := rng.IntN(len(c.removed))
+			c.removed[j] = !c.removed[j]
 		})},
 		{Name: "MIG instances in another order", Weight: 1, Do: c.onInstances(func() { copy(c.places[:], rng.Perm(len(c.places))) })},
 		{Name: "clock set", Weight: 1, Do: func() string {
@@ -263,14 +263,14 @@ func (c *chaos) onInstances(do func()) func() string {
 	return func() string {
 		c.touched[0] = true
 		do()
-		return fmt.Sprintf("off %v, gone %v, order %v", c.whole, c.gone, c.places)
+		return fmt.Sprintf("off %v, gone %v, order %v", c.whole, c.removed, c.places)
 	}
 }
 
 // heal ends all faults, waits for the calls that hung, and reads until everything is read again.
 func (c *chaos) heal() {
 	c.t.Helper()
-	c.faults, c.gone, c.places = [chaoticGPUs]string{}, [3]bool{}, [3]int{0, 1, 2}
+	c.faults, c.removed, c.places = [chaoticGPUs]string{}, [3]bool{}, [3]int{0, 1, 2}
 	c.absent, c.offBus, c.lent = [chaoticGPUs]bool{}, [chaoticGPUs]bool{}, [chaoticGPUs]bool{}
 	c.system, c.order, c.jump, c.whole = "", "", 0, false
 	c.unhangFiles()

@@ -28,7 +28,7 @@ func TestClockSetBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, clocked, WithInterval(10*time.Second), want)
 			read := func(seconds float64) (process, whole gpu.Opt[float64]) {
-				b.at(seconds, "")
+				b.schedule(seconds, "")
 				n := b.read()
 				require.Len(t, n.Processes, 1)
 				assert.Equal(t, gpu.Some[int64](2<<30), n.Processes[0].Memory)
@@ -56,7 +56,7 @@ func TestSamplesAfterClockSetBack(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = square(0, 100, 10, 0.3)\nutil.encoder = square(0, 100, 10, 0.3)",
 		WithInterval(10*time.Second))
 	for _, seconds := range []float64{1000, 1010, 500, 510} {
-		b.at(seconds, "")
+		b.schedule(seconds, "")
 		d := gpuAt(t, b.read(), 0)
 		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskGeneral]), 0.03, "at %v", seconds)
 		assert.InDelta(t, 0.3, value2(t, d.Utilization[gpu.TaskEncoder]), 0.03, "at %v", seconds)
@@ -66,21 +66,21 @@ func TestSamplesAfterClockSetBack(t *testing.T) {
 // The fetching of samples between two reads notices it as well, and the next read does not take a part of the window for the whole.
 func TestClockSetBackBetweenReads(t *testing.T) {
 	b := start(t, clocked, WithInterval(30*time.Second))
-	b.at(1000, "")
+	b.schedule(1000, "")
 	b.read()
-	b.at(390, "")
+	b.schedule(390, "")
 	b.fetchSamples()
-	b.at(400, "")
+	b.schedule(400, "")
 	n := b.read()
 	assert.False(t, n.Processes[0].Utilization[gpu.TaskGeneral].Known())
-	b.at(430, "")
+	b.schedule(430, "")
 	approx(t, 0.55, b.read().Processes[0].Utilization[gpu.TaskGeneral], "after")
 }
 
 // Samples that the driver still has from before the clock was set back do not count, and processes have no utilization while it has them.
 func TestSamplesFromBeforeTheClockWasSetBack(t *testing.T) {
 	b := start(t, clocked, WithInterval(10*time.Second))
-	b.at(1000, "")
+	b.schedule(1000, "")
 	b.read()
 	b.clock = manualEpoch.Add(400 * time.Second) // the driver's samples are ahead of it
 	for range 2 {
@@ -89,7 +89,7 @@ func TestSamplesFromBeforeTheClockWasSetBack(t *testing.T) {
 		assert.False(t, n.Processes[0].Utilization[gpu.TaskGeneral].Known())
 		approx(t, 0.6, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "the value of now")
 	}
-	b.at(430, "")
+	b.schedule(430, "")
 	n := b.read()
 	approx(t, 0.55, n.Processes[0].Utilization[gpu.TaskGeneral], "when they are gone")
 	approx(t, 0.3, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "when they are gone")
@@ -104,11 +104,11 @@ func TestClockOfANewDriver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, clocked, WithInterval(10*time.Second))
-			b.at(1000, "")
+			b.schedule(1000, "")
 			b.read()
-			b.at(1010, "")
+			b.schedule(1010, "")
 			b.read()
-			b.at(1020, away)
+			b.schedule(1020, away)
 			assert.Empty(t, b.read().Processes)
 			b.set("now = 390") // and the machine's clock stays
 			b.clock = b.clock.Add(time.Hour)

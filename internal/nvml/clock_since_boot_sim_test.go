@@ -27,7 +27,7 @@ func TestProcessSamplesSinceBoot(t *testing.T) {
 				b := start(t, "gpus = 1\ntime = manual\nclock = "+clock+"\n[gpu 0]\nsample.period = 0.2\nsample.history = 0\n"+
 					"[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = steps(0:0, 21:55)", WithInterval(10*time.Second), want)
 				read := func(seconds float64) gpu.Opt[float64] {
-					b.at(seconds, "")
+					b.schedule(seconds, "")
 					n := b.read()
 					require.Len(t, n.Processes, 1)
 					return n.Processes[0].Utilization[gpu.TaskGeneral]

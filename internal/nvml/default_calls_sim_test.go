@@ -27,10 +27,10 @@ func TestCallsOfDefaultMetrics(t *testing.T) {
 		t.Run(board, func(t *testing.T) {
 			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = "+board+"\n[process p]\ngpu = 0\npid = 100\nsm = 1", groups)
 			for i := range 3 {
-				b.at(float64(10*(i+1)), "")
+				b.schedule(float64(10*(i+1)), "")
 				b.read()
 			}
-			b.at(40, "")
+			b.schedule(40, "")
 			counters.Reset()
 			b.read()
 			assert.Zero(t, counters.TotalErrors())

@@ -103,7 +103,7 @@ func TestBackoffOfOpening(t *testing.T) {
 
 // The driver goes and comes back with the same library: all GPUs are found again, and counters start again.
 func TestDriverGoneAndBack(t *testing.T) {
-	for name, gone := range map[string]string{
+	for name, function := range map[string]string{
 		"unloaded":      "[fault f]\nreturn = DRIVER_NOT_LOADED",
 		"uninitialised": "[fault f]\nfunction = nvmlDevice*, nvmlInit\nreturn = UNINITIALIZED",
 	} {
@@ -112,7 +112,7 @@ func TestDriverGoneAndBack(t *testing.T) {
 			n := b.read()
 			healthy(t, n, 3)
 			before := gpuAt(t, n, 0).Epoch
-			b.set(gone)
+			b.set(function)
 			for range 3 {
 				n := b.read()
 				for i := range 3 {
@@ -274,7 +274,7 @@ func TestDriver450(t *testing.T) {
 	b := start(t, "gpus = 2\ntime = manual\n[gpu *]\nboard = a100\nutil.gpu = 30\nfans = 1\nfan = 40\n"+
 		"[process p]\ngpu = 1\ncount = 70\npid = 100\nmemory = 1Gi\nsm = 1", withLibrary(simulator(t).Driver450))
 	for i := range 3 {
-		b.at(float64(10*(i+1)), "")
+		b.schedule(float64(10*(i+1)), "")
 		n := b.read()
 		healthy(t, n, 2)
 		assert.Empty(t, n.Problems)
@@ -326,7 +326,7 @@ func TestAbsentFunctions(t *testing.T) {
 	// Essential functions are never left out. Of the others all versions are, or only the older ones.
 	optional := optionalFunctions(t)
 	dir := t.TempDir()
-	for name, without := range map[string]func(i int) (from int){
+	for name, without := range map[string]func(i int) (first int){
 		"all":                func(int) int { return 0 },
 		"the even":           func(i int) int { return i % 2 * 9 },
 		"the odd":            func(i int) int { return (i + 1) % 2 * 9 },

@@ -47,11 +47,11 @@ func (b *bench) readAt(seconds float64) *gpu.Node {
 	if last := b.clock.Sub(manualEpoch).Seconds(); last < seconds && b.driver.session != nil {
 		period := samplePeriod(b.driver.session.sampleRing(), b.opts.interval).Seconds()
 		for timestamp := last + period; period > 0 && timestamp < seconds-period/2; timestamp += period {
-			b.at(timestamp, "")
+			b.schedule(timestamp, "")
 			b.fetchSamples()
 		}
 	}
-	b.at(seconds, "")
+	b.schedule(seconds, "")
 	return b.read()
 }
 
@@ -101,7 +101,7 @@ func TestRecordedFunctions(t *testing.T) {
 	assert.Equal(t, counters.TotalCalls(), calls+added)
 }
 
-// The samples of engines for video are fetched only if the engine works or has just worked. The means are those of all samples.
+// The samples of engines for video are fetched only if the engine works or has just worked. The means equal the means of all samples.
 func TestMediaEngineBetweenReads(t *testing.T) {
 	const interval = 30
 	rings := func(counters *nvmlsim.Counters) (n uint64) {
@@ -148,9 +148,9 @@ func TestMediaEngineBetweenReads(t *testing.T) {
 	t.Run("the driver failed", func(t *testing.T) {
 		b, _ := startH200(t, interval*time.Second, "")
 		b.readAt(0)
-		b.at(interval, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nreturn = UNKNOWN\n")
+		b.schedule(interval, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nreturn = UNKNOWN\n")
 		problem(t, b.read(), "decoder samples")
-		b.at(2*interval, "")
+		b.schedule(2*interval, "")
 		b.read()
 		assert.Empty(t, b.readAt(3*interval).Problems)
 	})
@@ -163,7 +163,7 @@ func TestMediaEngineBetweenReads(t *testing.T) {
 }
 
 // The samples of the memory controller are fetched only if the GPU or the memory controller works, or has worked since the last fetch. The means
-// are those of all samples.
+// equal the means of all samples.
 func TestMemoryControllerBetweenReads(t *testing.T) {
 	b, counters := startH200(t, 10*time.Second, `
 [gpu 0]
@@ -218,7 +218,7 @@ func TestWhatSeldomChanges(t *testing.T) {
 	b, counters := startH200(t, 30*time.Second, "")
 	callCount := func(seconds float64, text string) (n [4]uint64) {
 		counters.Reset()
-		b.at(seconds, text)
+		b.schedule(seconds, text)
 		b.read()
 		for i, function := range functions {
 			n[i] = counters.Calls(function)
@@ -239,7 +239,7 @@ func TestWhatSeldomChanges(t *testing.T) {
 	assert.Equal(t, [4]uint64{0, 1, 1, 0}, callCount(390, errors), "an error of the memory")
 	assert.Equal(t, none, callCount(420, errors))
 	const xid = errors + "[event e]\ngpu = 0\nxid = 63\n"
-	b.at(450, xid)
+	b.schedule(450, xid)
 	b.await(func() bool { return len(b.LastEvents()) > 0 })
 	assert.Equal(t, each, callCount(450, xid), "an XID")
 	assert.Equal(t, none, callCount(480, xid))

@@ -16,11 +16,11 @@ import (
 func TestGPM(t *testing.T) {
 	b := start(t, "gpus = 2\ntime = manual\n[gpu 0]\ngpm.graphics = 81\ngpm.sm = steps(0:10, 15:20)\ngpm.occupancy = 33\ngpm.tensor = 44\n"+
 		"gpm.fp64 = 1\ngpm.fp32 = 2\ngpm.fp16 = 3\ngpm.integer = 4\ngpm.dram = 5\n[gpu 1]\nboard = a100")
-	b.at(10, "")
+	b.schedule(10, "")
 	assert.Equal(t, [gpu.NumPipes]gpu.Opt[float64]{}, gpuAt(t, b.read(), 0).Pipes, "it takes two reads")
-	b.at(10.05, "")
+	b.schedule(10.05, "")
 	assert.Equal(t, [gpu.NumPipes]gpu.Opt[float64]{}, gpuAt(t, b.read(), 0).Pipes, "too close to the last one")
-	b.at(20, "")
+	b.schedule(20, "")
 	n := b.read()
 	d := gpuAt(t, n, 0)
 	for pipe, want := range map[gpu.Pipe]float64{

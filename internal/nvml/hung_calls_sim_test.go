@@ -168,10 +168,10 @@ func threadCount(t *testing.T) int {
 func TestHungWhileGPUsAppear(t *testing.T) {
 	const appears = "[gpu 2]\npresent = true\n"
 	b := start(t, "gpus = 3\ntime = manual\n[gpu 2]\npresent = false\n[process p]\ngpu = 0\npid = 51003\nmemory = 2Gi\nsm = 55")
-	b.at(10, "")
+	b.schedule(10, "")
 	b.read()
 	for i := range 3 {
-		b.at(float64(20+10*i), appears+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
+		b.schedule(float64(20+10*i), appears+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetTemperature\nhang = true")
 		read := b.read
 		if i == 0 {
 			read = func() *gpu.Node { return b.readUntilHung(1) }

@@ -55,7 +55,7 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 	require.NoError(t, err)
 	var want []is
 	t.Run("without a fault", func(t *testing.T) { want = whatTheyAre(start(t, partitioned).read()) })
-	for function, what := range identifying {
+	for function, value := range identifying {
 		for _, ret := range []string{"UNKNOWN", "TIMEOUT", "NOT_READY"} {
 			for _, keep := range []bool{true, false} {
 				if function == "nvmlSystemGetDriverVersion" && !keep {
@@ -70,13 +70,13 @@ func TestIdentifiedAtTheNextRead(t *testing.T) {
 					if ret == "NOT_READY" {
 						assert.Empty(t, n.Problems, "nothing is wrong")
 					} else {
-						require.ErrorContains(t, problem(t, n, what).Err, function)
+						require.ErrorContains(t, problem(t, n, value).Err, function)
 					}
-					b.at(10, "[fault f]\npresent = false")
+					b.schedule(10, "[fault f]\npresent = false")
 					n = b.read()
 					assert.Equal(t, want, whatTheyAre(n))
 					assert.Empty(t, n.Problems)
-					b.at(20, "[fault f]\npresent = false")
+					b.schedule(20, "[fault f]\npresent = false")
 					counters.Reset()
 					n = b.read()
 					assert.Equal(t, want, whatTheyAre(n))
@@ -96,7 +96,7 @@ func TestInstanceIdentifiedLate(t *testing.T) {
 	n := b.read()
 	parent := gpuAt(t, n, 0).ID
 	for i := range 3 {
-		b.at(float64(10*(i+1)), "[fault f]\npresent = false")
+		b.schedule(float64(10*(i+1)), "[fault f]\npresent = false")
 		n = b.read()
 	}
 	assert.True(t, child(t, n, parent, 0).Pipes[gpu.PipeGraphics].Known())

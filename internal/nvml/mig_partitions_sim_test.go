@@ -46,7 +46,7 @@ func steady(t *testing.T) (*bench, layout) {
 	t.Helper()
 	b := start(t, partitioned)
 	b.read()
-	b.at(10, "")
+	b.schedule(10, "")
 	n := b.read()
 	require.Empty(t, n.Problems)
 	require.True(t, piped(t, n, 0))
@@ -67,7 +67,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 			fault := "[fault f]\ngpu = 0\nmig = none\nfunction = nvmlDeviceGetMigMode\nreturn = " + ret
 			var err error
 			for i := range 4 {
-				b.at(float64(20+10*i), fault)
+				b.schedule(float64(20+10*i), fault)
 				n := b.read()
 				assert.Equal(t, before, layoutOf(n))
 				assert.True(t, piped(t, n, 0))
@@ -80,7 +80,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 				}
 				assert.Same(t, err, p.Err, "it stands")
 			}
-			b.at(60, fault+"\n[mig 0 3]\npresent = false")
+			b.schedule(60, fault+"\n[mig 0 3]\npresent = false")
 			n := b.read()
 			assert.Len(t, ids(n), 4, "an instance that was destroyed is no more")
 			assert.Same(t, err, problem(t, n, "MIG mode").Err, "it still stands")
@@ -89,10 +89,10 @@ func TestMIGModeUnreadable(t *testing.T) {
 	}
 	t.Run("once", func(t *testing.T) {
 		b, before := steady(t)
-		b.at(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigMode\nreturn = UNKNOWN")
+		b.schedule(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigMode\nreturn = UNKNOWN")
 		assert.Equal(t, before, layoutOf(b.read()))
 		for i := range 3 {
-			b.at(float64(30+10*i), "")
+			b.schedule(float64(30+10*i), "")
 			n := b.read()
 			assert.Equal(t, before, layoutOf(n))
 			assert.True(t, piped(t, n, 0))
@@ -107,10 +107,10 @@ func TestMIGModeUnreadable(t *testing.T) {
 			var layouts []layout
 			for i := range 6 {
 				layouts = append(layouts, layoutOf(b.read()))
-				b.at(float64(10*i), "")
+				b.schedule(float64(10*i), "")
 			}
 			assert.Equal(t, name == "at the first read", len(b.read().Problems) == 0)
-			b.at(70, "[fault f]\npresent = false")
+			b.schedule(70, "[fault f]\npresent = false")
 			want := layoutOf(b.read())
 			require.Len(t, want.devices, 5)
 			for i, got := range layouts {
@@ -120,7 +120,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 	}
 	t.Run("not supported any more", func(t *testing.T) {
 		b, _ := steady(t)
-		b.at(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigMode\nreturn = NOT_SUPPORTED")
+		b.schedule(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigMode\nreturn = NOT_SUPPORTED")
 		n := b.read()
 		assert.Len(t, ids(n), 2)
 		assert.Empty(t, n.Problems)
@@ -130,7 +130,7 @@ func TestMIGModeUnreadable(t *testing.T) {
 // An instance that cannot be had stays known, without values. The other instances are complete, and so is this one as soon as it can be
 // had.
 func TestInstanceUnreadable(t *testing.T) {
-	for name, tt := range map[string]struct{ fault, what string }{
+	for name, tt := range map[string]struct{ fault, problem string }{
 		"handle": {
 			"[fault f]\ngpu = 0\nmig = none\nfunction = nvmlDeviceGetMigDeviceHandleByIndex\nreturn = UNKNOWN\ncalls = 1",
 			"(nvmlDeviceGetMigDeviceHandleByIndex, index 0): unknown error",
@@ -143,7 +143,7 @@ func TestInstanceUnreadable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, before := steady(t)
-			b.at(20, tt.fault)
+			b.schedule(20, tt.fault)
 			n := b.read()
 			bad := child(t, n, before.devices[0], 0)
 			assert.Equal(t, before.without(bad.ID), layoutOf(n))
@@ -160,16 +160,16 @@ func TestInstanceUnreadable(t *testing.T) {
 				assert.False(t, d.ProcessesUnread)
 			}
 			approx(t, 330, gpuAt(t, n, 0).Power.Draw, "the GPU's power")
-			if tt.what != "" {
+			if tt.problem != "" {
 				require.Len(t, n.Problems, 1)
 				p := problem(t, n, "MIG instances")
 				assert.Equal(t, before.devices[0], p.Device)
-				require.ErrorContains(t, p.Err, "nvml: "+p.Device+": read MIG instances "+tt.what)
+				require.ErrorContains(t, p.Err, "nvml: "+p.Device+": read MIG instances "+tt.problem)
 			} else {
 				assert.Empty(t, n.Problems)
 			}
 
-			b.at(30, "")
+			b.schedule(30, "")
 			n = b.read()
 			assert.Equal(t, before, layoutOf(n))
 			assert.Empty(t, n.Problems)
@@ -189,7 +189,7 @@ func TestInstanceUnreadableForLong(t *testing.T) {
 	counters.Reset()
 	var first error
 	for i := range 70 {
-		b.at(float64(20+10*i), fault)
+		b.schedule(float64(20+10*i), fault)
 		n := b.read()
 		assert.Equal(t, before.without(bad), layoutOf(n))
 		require.Len(t, n.Problems, 1)
@@ -200,12 +200,12 @@ func TestInstanceUnreadableForLong(t *testing.T) {
 	}
 	assert.LessOrEqual(t, counters.TotalErrors(), uint64(8))
 
-	b.at(800, fault+"[mig 0 3]\npresent = false")
+	b.schedule(800, fault+"[mig 0 3]\npresent = false")
 	n := b.read()
 	assert.Len(t, ids(n), 4, "destroyed")
 	assert.Equal(t, bad, child(t, n, before.devices[0], 0).ID)
 	assert.Same(t, first, problem(t, n, "MIG instances").Err)
-	b.at(810, fault+"[mig 0 4]\nprofile = 1g.10gb\ngi = 9\nci = 0")
+	b.schedule(810, fault+"[mig 0 4]\nprofile = 1g.10gb\ngi = 9\nci = 0")
 	n = b.read()
 	assert.Len(t, ids(n), 6, "created, and there again")
 	assert.Equal(t, "1g.10gb", child(t, n, before.devices[0], 4).Info.Profile)
@@ -215,9 +215,9 @@ func TestInstanceUnreadableForLong(t *testing.T) {
 	require.Eventually(t, func() bool { return len(b.read().Problems) == 0 }, time.Minute, time.Millisecond)
 	assert.Equal(t, before, layoutOf(b.read()))
 
-	b.at(830, fault)
+	b.schedule(830, fault)
 	b.read()
-	b.at(840, fault+"[gpu 0]\nmig = 0")
+	b.schedule(840, fault+"[gpu 0]\nmig = 0")
 	n = b.read()
 	assert.Len(t, ids(n), 2, "MIG was switched off")
 	assert.Empty(t, n.Problems)
@@ -227,7 +227,7 @@ func TestInstanceUnreadableForLong(t *testing.T) {
 func TestNoInstanceReadable(t *testing.T) {
 	b, before := steady(t)
 	for i := range 5 {
-		b.at(float64(20+10*i), "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigDeviceHandleByIndex\nreturn = TIMEOUT")
+		b.schedule(float64(20+10*i), "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMigDeviceHandleByIndex\nreturn = TIMEOUT")
 		n := b.read()
 		assert.Equal(t, before.devices, ids(n))
 		require.Len(t, n.Processes, 1, "on the other GPU")
@@ -235,7 +235,7 @@ func TestNoInstanceReadable(t *testing.T) {
 		require.Len(t, n.Problems, 1)
 		require.ErrorContains(t, problem(t, n, "MIG instances").Err, "index 0")
 	}
-	b.at(70, "[fault f]\ngpu = 0\nkind = lost")
+	b.schedule(70, "[fault f]\ngpu = 0\nkind = lost")
 	n := b.read()
 	assert.Equal(t, before.devices, ids(n))
 	failed(t, n, 0, gpu.FaultLost)
@@ -247,7 +247,7 @@ func TestInstanceLimitUnreadable(t *testing.T) {
 	const fault = "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetMaxMigDeviceCount\nreturn = UNKNOWN\n[mig 0 1]\npresent = false"
 	want := before
 	for i := range 4 {
-		b.at(float64(20+10*i), fault)
+		b.schedule(float64(20+10*i), fault)
 		n := b.read()
 		if i == 0 {
 			want.devices = append(want.devices[:2:2], want.devices[3:]...)
@@ -264,10 +264,10 @@ func TestInstanceLimitUnreadable(t *testing.T) {
 func TestInstanceNotAloneAnyMore(t *testing.T) {
 	b := start(t, partitioned+"[mig 0 3]\npresent = false")
 	b.read()
-	b.at(10, "[fault f]\ngpu = 0\nmig = 1\nfunction = nvmlGpmSampleGet\nreturn = UNKNOWN")
+	b.schedule(10, "[fault f]\ngpu = 0\nmig = 1\nfunction = nvmlGpmSampleGet\nreturn = UNKNOWN")
 	problem(t, b.read(), "GPM")
-	b.at(20, "[mig 0 3]\npresent = true")
+	b.schedule(20, "[mig 0 3]\npresent = true")
 	assert.Empty(t, b.read().Problems)
-	b.at(300, "")
+	b.schedule(300, "")
 	assert.False(t, piped(t, b.read(), 1), "there is nothing to compare with from when it was alone the last time")
 }

@@ -73,7 +73,7 @@ func child(t *testing.T, n *gpu.Node, parent string, index int) *gpu.Device {
 func TestMIG(t *testing.T) {
 	b := start(t, partitioned)
 	b.read()
-	b.at(10, "")
+	b.schedule(10, "")
 	n := b.read()
 	assert.Empty(t, n.Problems)
 	require.Len(t, ids(n), 5)
@@ -158,7 +158,7 @@ func TestRepartitioning(t *testing.T) {
 	require.Len(t, ids(n), 4)
 	assert.NotContains(t, ids(n), missing)
 
-	b.at(10, "[gpu 0]\nmig = 0")
+	b.schedule(10, "[gpu 0]\nmig = 0")
 	n = b.read()
 	require.Len(t, ids(n), 2)
 	approx(t, 0.6, gpuAt(t, n, 0).Utilization[gpu.TaskGeneral], "what the GPU could not report before")
@@ -200,11 +200,11 @@ func TestSteadyMIGMakesNoFailingCall(t *testing.T) {
 	require.NoError(t, err)
 	b := start(t, partitioned)
 	for i := range 3 {
-		b.at(float64(10*i), "")
+		b.schedule(float64(10*i), "")
 		b.read()
 	}
 	counters.Reset()
-	b.at(40, "")
+	b.schedule(40, "")
 	b.read()
 	assert.Zero(t, counters.TotalErrors())
 }

@@ -20,7 +20,7 @@ import (
 func TestPCIeBytesOf32Bits(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\npcie.tx = 1.5G\npcie.rx.bytes = raw(0xFFFFFFFFFFFFFFFF)")
 	for i := range 3 { // 45 GB each
-		b.at(30*float64(i), "")
+		b.schedule(30*float64(i), "")
 		d := gpuAt(t, b.read(), 0)
 		assert.Equal(t, gpu.Counter[int64]{}, d.PCIe.Transmitted)
 		assert.Equal(t, gpu.Counter[int64]{}, d.PCIe.Received)
@@ -32,10 +32,10 @@ func TestPCIeBytes(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\npcie.tx.bytes = counter(4294967200, 10, reset=60)\npcie.rx.bytes = 5")
 	assert.False(t, gpuAt(t, b.read(), 0).PCIe.Transmitted.Known())
 	for _, step := range []struct {
-		at   float64
-		want int64
+		seconds float64
+		want    int64
 	}{{10, 4294967300}, {50, 4294967700}, {70, 100}} {
-		b.at(step.at, "")
+		b.schedule(step.seconds, "")
 		d := gpuAt(t, b.read(), 0)
 		total(t, step.want, d.PCIe.Transmitted, "transmitted")
 		total[int64](t, 5, d.PCIe.Received, "received")
@@ -66,7 +66,7 @@ func TestPCIeSampling(t *testing.T) {
 		b := start(t, without, sampling)
 		b.read()
 		for i, more := range []string{"", "[gpu 0]\npcie.tx.bytes = 912345678901"} {
-			b.at(10*float64(i+1), more)
+			b.schedule(10*float64(i+1), more)
 			transmitted, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
 			assert.Equal(t, int64(20e6)*int64(i+1), transmitted, "one series, of one kind")
 		}
@@ -74,7 +74,7 @@ func TestPCIeSampling(t *testing.T) {
 	t.Run("asked for", func(t *testing.T) {
 		b := start(t, without+noCounters, sampling)
 		b.read()
-		b.at(10, "")
+		b.schedule(10, "")
 		d := gpuAt(t, b.read(), 0)
 		transmitted, _ := d.PCIe.Transmitted.Get()
 		received, _ := d.PCIe.Received.Get()
@@ -84,12 +84,12 @@ func TestPCIeSampling(t *testing.T) {
 	t.Run("lost for an hour", func(t *testing.T) {
 		b := start(t, without+noCounters, sampling)
 		b.read()
-		b.at(10, "")
+		b.schedule(10, "")
 		b.read()
-		b.at(20, "[fault f]\ngpu = 0\nkind = lost")
+		b.schedule(20, "[fault f]\ngpu = 0\nkind = lost")
 		b.read()
 		for i, want := range []int64{20e6, 40e6} {
-			b.at(3620+10*float64(i), "")
+			b.schedule(3620+10*float64(i), "")
 			transmitted, _ := gpuAt(t, b.read(), 0).PCIe.Transmitted.Get()
 			assert.Equal(t, want, transmitted, "nothing is known of the hour")
 		}

@@ -19,7 +19,7 @@ import (
 func TestPeers(t *testing.T) {
 	b := start(t, "gpus = 3\ntime = manual\n[gpu 0]\np2p.write = 4\np2p.nvlink = 5\np2p.atomics = 6\np2p.pci = unsupported", gpu.GroupPeers)
 	assert.Empty(t, gpuAt(t, b.read(), 0).Peers)
-	b.at(10, "")
+	b.schedule(10, "")
 	n := b.read()
 	assert.Empty(t, n.Problems)
 	want := [gpu.NumPeerCapabilities]gpu.Opt[bool]{gpu.PeerRead: gpu.Some(true), gpu.PeerWrite: gpu.Some(false), gpu.PeerNVLink: gpu.Some(false)}
@@ -44,14 +44,14 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "gpus = 3\ntime = manual", gpu.GroupAll)
 			b.read()
-			b.at(10, "")
+			b.schedule(10, "")
 			b.read()
-			b.at(20, tt.fault)
+			b.schedule(20, tt.fault)
 			if tt.hangs {
 				b.readUntilHung(1)
 			}
 			b.read()
-			b.at(30, tt.fault)
+			b.schedule(30, tt.fault)
 			n := b.read()
 			for _, i := range []int{0, 2} {
 				assert.Len(t, gpuAt(t, n, i).Peers, tt.peers)
@@ -70,7 +70,7 @@ func TestPeersCost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := start(t, "gpus = 4\ntime = manual", gpu.GroupPeers, func(c *Config) { c.KeepOpen = keepOpen })
 			b.read()
-			b.at(10, "")
+			b.schedule(10, "")
 			counters.Reset()
 			b.read()
 			want := uint64(0)

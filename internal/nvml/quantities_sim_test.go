@@ -354,7 +354,7 @@ func TestNodesDoNotMix(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = turing\npower = ramp(100, 200, 100)")
 	first := gpuAt(t, b.read(), 0)
 	power, fans := first.Power.Draw, first.Fans
-	b.at(50, "")
+	b.schedule(50, "")
 	second := gpuAt(t, b.read(), 0)
 	assert.Equal(t, gpu.Some(100.0), power)
 	assert.Equal(t, gpu.Some(150.0), second.Power.Draw)
@@ -413,7 +413,7 @@ func TestNoBAR1(t *testing.T) {
 func TestUnifiedMemory(t *testing.T) {
 	for _, want := range []gpu.Group{gpu.GroupAll, gpu.GroupProcesses} {
 		b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = gb10\n[process p]\ngpu = 0\npid = 7\nmemory = 5Gi\nsm = 28", want)
-		b.at(10, "")
+		b.schedule(10, "")
 		n := b.read()
 		assert.Equal(t, gpu.Memory{}, gpuAt(t, n, 0).Memory)
 		require.Len(t, n.Processes, 1)

@@ -36,7 +36,7 @@ func TestReplaced(t *testing.T) {
 			epochs := []uint64{gpuAt(t, b.read(), 1).Epoch}
 
 			for i := range 3 {
-				b.at(float64(i+1)*handleTrust.Seconds(), others)
+				b.schedule(float64(i+1)*handleTrust.Seconds(), others)
 				n := b.read()
 				healthy(t, n, 2)
 				assert.Equal(t, []string{zero, other}, ids(n))
@@ -48,7 +48,7 @@ func TestReplaced(t *testing.T) {
 			assert.Len(t, b.gpus.all, 2)
 			assert.NotContains(t, b.xids.counts, old)
 
-			b.at(10*handleTrust.Seconds(), "") // and back
+			b.schedule(10*handleTrust.Seconds(), "") // and back
 			n := b.read()
 			assert.Equal(t, []string{zero, one}, ids(n))
 			assert.NotContains(t, epochs, gpuAt(t, n, 1).Epoch, "its counters may have started again")
@@ -140,7 +140,7 @@ func TestExchanged(t *testing.T) {
 	b.pci("0000:0d:00.0", "nvidia", "")
 	b.read()
 	for i := range 3 {
-		b.at(float64(i+1)*handleTrust.Seconds(), "[gpu 0]\nuuid = "+one+"\n[gpu 1]\nuuid = "+zero)
+		b.schedule(float64(i+1)*handleTrust.Seconds(), "[gpu 0]\nuuid = "+one+"\n[gpu 1]\nuuid = "+zero)
 		b.read()
 	}
 	n := b.read()
@@ -157,7 +157,7 @@ func TestUUIDIsAskedNowAndThen(t *testing.T) {
 	b.read()
 	counters.Reset()
 	for i := range 6 { // a minute
-		b.at(float64(10*(i+1)), "")
+		b.schedule(float64(10*(i+1)), "")
 		b.read()
 		want := uint64(0)
 		if i == 5 {
@@ -165,7 +165,7 @@ func TestUUIDIsAskedNowAndThen(t *testing.T) {
 		}
 		assert.Equal(t, want, counters.Calls("nvmlDeviceGetUUID"), "after %d s", 10*(i+1))
 	}
-	b.at(120, "[fault f]\nfunction = nvmlDeviceGetUUID\nreturn = UNKNOWN")
+	b.schedule(120, "[fault f]\nfunction = nvmlDeviceGetUUID\nreturn = UNKNOWN")
 	healthy(t, b.read(), 2)
 }
 
@@ -188,7 +188,7 @@ func TestIndicesMixedUp(t *testing.T) {
 	b.pci("0000:0a:00.0", "nvidia", "")
 	b.pci("0000:0d:00.0", "nvidia", "")
 	b.read()
-	b.at(handleTrust.Seconds(), "order = 1,0\n"+others)
+	b.schedule(handleTrust.Seconds(), "order = 1,0\n"+others)
 	b.read()
 	n := b.read()
 	healthy(t, n, 2)
@@ -214,11 +214,11 @@ func TestInstancesOfAReplacedGPU(t *testing.T) {
 	const mig = "[mig 1 0]\nuuid = MIG-3b7d9e99-5eed-5a11-9e0f-decaf0000099\n"
 	b := start(t, "gpus = 2\ntime = manual\n[gpu 1]\nmig = 1\n[mig 1 0]\nprofile = 7g.80gb\ngi = 0\nci = 0")
 	require.Len(t, ids(b.read()), 3)
-	b.at(10, others+mig)
+	b.schedule(10, others+mig)
 	b.read()
-	b.at(handleTrust.Seconds(), others+mig+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
+	b.schedule(handleTrust.Seconds(), others+mig+"[fault f]\ngpu = 1\nfunction = nvmlDeviceGetPciInfo\nreturn = UNKNOWN")
 	assert.Contains(t, ids(b.read()), other)
-	b.at(2*handleTrust.Seconds(), "")
+	b.schedule(2*handleTrust.Seconds(), "")
 	n := b.read()
 	index := slices.Index(ids(n), one)
 	require.GreaterOrEqual(t, index, 0)

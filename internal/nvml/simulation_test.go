@@ -201,8 +201,8 @@ func (b *bench) set(text string) {
 // manualEpoch is the driver's time at which a scenario with manual time starts.
 var manualEpoch = time.Unix(1_700_000_000, 0)
 
-// at moves the scenario's time, in seconds, and the clock with it.
-func (b *bench) at(seconds float64, text string) {
+// schedule moves the scenario's time, in seconds, and the clock with it.
+func (b *bench) schedule(seconds float64, text string) {
 	b.t.Helper()
 	b.clock = manualEpoch.Add(time.Duration(seconds * float64(time.Second)))
 	b.set(fmt.Sprintf("now = %g\n%s", seconds, text))

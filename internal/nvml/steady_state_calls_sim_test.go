@@ -26,18 +26,18 @@ func TestSteadyStateMakesNoFailingCall(t *testing.T) {
 			b := start(t, "gpus = 2\ntime = manual\n[gpu *]\nboard = "+board+
 				"\n[process p]\ngpu = *\ncount = 200\npid = 100\nsm = 1\nmemory = 1Mi")
 			for i := range 3 {
-				b.at(float64(10*(i+1)), "")
+				b.schedule(float64(10*(i+1)), "")
 				n := b.read()
 				assert.Empty(t, n.Problems)
 				assert.Len(t, n.Processes, 400)
 			}
-			b.at(40, "")
+			b.schedule(40, "")
 			counters.Reset()
 			b.read()
 			calls := counters.TotalCalls()
 			assert.Zero(t, counters.TotalErrors())
 			assert.Equal(t, uint64(2), counters.Calls("nvmlDeviceGetFieldValues"), "all fields of a GPU in one call")
-			b.at(50, "")
+			b.schedule(50, "")
 			counters.Reset()
 			b.read()
 			assert.Equal(t, calls, counters.TotalCalls())
@@ -54,10 +54,10 @@ func TestUnwantedGroupsCostNoCall(t *testing.T) {
 		t.Run(fmt.Sprintf("%#x", uint64(want)), func(t *testing.T) {
 			b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nboard = h100\nfans = 2\nfan = 30\nfan.rpm = 900\n[process p]\ngpu = 0\npid = 100\nsm = 3", want)
 			for i := range 2 {
-				b.at(float64(10*(i+1)), "")
+				b.schedule(float64(10*(i+1)), "")
 				b.read()
 			}
-			b.at(30, "")
+			b.schedule(30, "")
 			counters.Reset()
 			b.read()
 			calls = counters.TotalCalls()

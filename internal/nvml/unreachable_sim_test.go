@@ -131,7 +131,7 @@ func TestEveryReadingOfAnInstanceFails(t *testing.T) {
 		t.Run(code, func(t *testing.T) {
 			b, before := steady(t)
 			for i := range 5 {
-				b.at(float64(20+10*i), "[fault f]\ngpu = 0\nmig = 0\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetUUID\nreturn = "+code)
+				b.schedule(float64(20+10*i), "[fault f]\ngpu = 0\nmig = 0\nfunction = nvmlDevice*, nvmlGpm*, !nvmlDeviceGetUUID\nreturn = "+code)
 				n := b.read()
 				require.Equal(t, before.devices, ids(n))
 				for i := range n.Devices {

@@ -21,14 +21,14 @@ func TestBurstBetweenReads(t *testing.T) {
 	const burst = "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 0.2\nutil.gpu = steps(0:0, 12:100, 15:0)\n" +
 		"util.memory = steps(0:0, 12:50, 15:0)"
 	b := start(t, burst, WithInterval(10*time.Second))
-	b.at(10, "")
+	b.schedule(10, "")
 	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])
-	b.at(20, "")
+	b.schedule(20, "")
 	d := gpuAt(t, b.read(), 0)
 	approx(t, 0.3, d.Utilization[gpu.TaskGeneral], "3 s of 10 s")
 	approx(t, 0.15, d.MemoryController, "half of the controller's time for 3 s of 10 s")
 	approx0(t, d.Utilization[gpu.TaskDecoder])
-	b.at(30, "")
+	b.schedule(30, "")
 	approx0(t, gpuAt(t, b.read(), 0).Utilization[gpu.TaskGeneral])
 }
 
@@ -59,16 +59,16 @@ func TestInstantaneousUtilization(t *testing.T) {
 // A problem of the instantaneous value ends when there are samples: it is not read then.
 func TestInstantaneousUtilizationNotNeeded(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual")
-	b.at(10, "")
+	b.schedule(10, "")
 	b.read()
 	b.set("now = 10\n[fault f]\nfunction = nvmlDeviceGetUtilizationRates,nvmlDeviceGetEncoderUtilization\nreturn = UNKNOWN")
 	n := b.read()
 	problem(t, n, "utilization")
 	problem(t, n, "encoder utilization")
-	b.at(20, "")
+	b.schedule(20, "")
 	for range 3 {
 		assert.Empty(t, b.read().Problems)
-		b.at(30, "")
+		b.schedule(30, "")
 	}
 }
 
@@ -79,14 +79,14 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 	read := func(t *testing.T, between ...float64) *gpu.Node {
 		t.Helper()
 		b := start(t, scenario, WithInterval(30*time.Second))
-		b.at(10, "")
+		b.schedule(10, "")
 		b.read()
 		require.NotNil(t, b.timer.timer, "samples of 10 s, read every 30 s")
 		for _, seconds := range between {
-			b.at(seconds, "")
+			b.schedule(seconds, "")
 			b.fetchSamples()
 		}
-		b.at(40, "")
+		b.schedule(40, "")
 		return b.read()
 	}
 	t.Run("without", func(t *testing.T) {
@@ -104,12 +104,12 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 		counters, err := nvmlsim.OpenCounters(simulator(t).Full)
 		require.NoError(t, err)
 		b := start(t, scenario+"\n[gpu 0]\nmig = 1", WithInterval(30*time.Second))
-		b.at(10, "")
+		b.schedule(10, "")
 		b.read()
-		b.at(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetProcessUtilization\nreturn = UNKNOWN")
+		b.schedule(20, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetProcessUtilization\nreturn = UNKNOWN")
 		counters.Reset()
 		b.fetchSamples()
-		b.at(40, "")
+		b.schedule(40, "")
 		assert.Empty(t, b.read().Problems, "what is not read does not fail")
 		assert.Zero(t, counters.TotalErrors())
 	})
@@ -129,11 +129,11 @@ func TestSamplesAreFetchedInBetween(t *testing.T) {
 	})
 	t.Run("a GPU that hangs", func(t *testing.T) {
 		b := start(t, scenario, WithInterval(30*time.Second))
-		b.at(10, "")
+		b.schedule(10, "")
 		b.read()
-		b.at(16, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
+		b.schedule(16, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
 		b.fetchUntilHung(1)
-		b.at(22, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
+		b.schedule(22, "[fault f]\ngpu = 0\nfunction = nvmlDeviceGetSamples\nhang = true")
 		b.fetchSamples()
 		n := b.read()
 		failed(t, n, 0, gpu.FaultHung)
@@ -188,7 +188,7 @@ listed = false
 sm = 90
 `)
 	b.read()
-	b.at(20, "")
+	b.schedule(20, "")
 	n := b.read()
 	assert.Empty(t, n.Problems)
 	id := []string{gpuAt(t, n, 0).ID, gpuAt(t, n, 1).ID}
@@ -218,14 +218,14 @@ sm = 90
 func TestProcessSamples(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\n[gpu 0]\nsample.period = 1\nprocess.samples = 100\n"+
 		"[process p]\ngpu = 0\npid = 7\nsm = steps(0:80, 10.5:20, 15.5:0)\n[process q]\ngpu = 0\npid = 8\nsm = 1")
-	b.at(10, "")
+	b.schedule(10, "")
 	b.read()
-	b.at(20, "")
+	b.schedule(20, "")
 	n := b.read()
 	require.Len(t, n.Processes, 2)
 	approx(t, 0.1, n.Processes[0].Utilization[gpu.TaskGeneral], "20 % for half of the time")
 	approx(t, 0.01, n.Processes[1].Utilization[gpu.TaskGeneral], "1 % all the time")
-	b.at(30, "")
+	b.schedule(30, "")
 	n = b.read()
 	approx0(t, n.Processes[0].Utilization[gpu.TaskGeneral])
 }

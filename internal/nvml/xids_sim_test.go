@@ -26,7 +26,7 @@ func TestXIDs(t *testing.T) {
 	assert.Empty(t, n.Events)
 
 	const first = "[event a]\ngpu = 1\nxid = 48\n[event b]\ngpu = 1\nxid = 13\n[event c]\ngpu = 1\nxid = 48\n"
-	b.at(10, first)
+	b.schedule(10, first)
 	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, time.Minute, 5*time.Millisecond)
 	n = b.read()
 	require.Len(t, n.Events, 3)
@@ -38,7 +38,7 @@ func TestXIDs(t *testing.T) {
 	assert.Equal(t, map[int64]int64{13: 1, 48: 2}, xidTotals(t, gpuAt(t, n, 1)))
 	assert.Empty(t, xidTotals(t, gpuAt(t, n, 0)))
 
-	b.at(20, first+"[fault f]\ngpu = 1\nkind = lost\n[event d]\ngpu = 1\nxid = 79")
+	b.schedule(20, first+"[fault f]\ngpu = 1\nkind = lost\n[event d]\ngpu = 1\nxid = 79")
 	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 1 }, time.Minute, 5*time.Millisecond)
 	n = b.read()
 	failed(t, n, 1, gpu.FaultLost)
@@ -55,7 +55,7 @@ func TestXIDsOfInstances(t *testing.T) {
 	n := b.read()
 	parent := gpuAt(t, n, 0).ID
 	instance := child(t, n, parent, 3).ID
-	b.at(10, "[event a]\ngpu = 0\nmig = 3\nxid = 31\n[event b]\ngpu = 0\nxid = 48\n[mig 0 4]\nprofile = 1g.10gb\ngi = 11\nci = 0\n"+
+	b.schedule(10, "[event a]\ngpu = 0\nmig = 3\nxid = 31\n[event b]\ngpu = 0\nxid = 48\n[mig 0 4]\nprofile = 1g.10gb\ngi = 11\nci = 0\n"+
 		"[event c]\ngpu = 0\nmig = 4\nxid = 13")
 	require.Eventually(t, func() bool { b.fetchSamples(); return b.queued() == 3 }, time.Minute, 5*time.Millisecond)
 	n = b.read()
@@ -71,11 +71,11 @@ func TestXIDsOfInstances(t *testing.T) {
 	assert.Equal(t, map[int64]int64{31: 1}, xidTotals(t, child(t, n, parent, 3)))
 
 	// They stay while the GPU is lost, and while the partitioning changes.
-	b.at(20, "[fault f]\ngpu = 0\nkind = lost")
+	b.schedule(20, "[fault f]\ngpu = 0\nkind = lost")
 	assert.Equal(t, map[int64]int64{31: 1}, xidTotals(t, child(t, b.read(), parent, 3)))
-	b.at(30, "[gpu 0]\nmig = 0")
+	b.schedule(30, "[gpu 0]\nmig = 0")
 	b.read()
-	b.at(40, "")
+	b.schedule(40, "")
 	require.Eventually(t, func() bool {
 		n = b.read()
 		return len(n.Devices) > 1

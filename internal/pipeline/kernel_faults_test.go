@@ -230,34 +230,34 @@ func TestPCIeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sys := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(sys, "bus/pci/devices"), 0o755))
-		for at, path := range map[string]string{
+		for address, path := range map[string]string{
 			"0000:9b:00.0": "pci0000:9a/0000:9a:01.0/0000:9b:00.0", "0000:03:00.0": "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0/0000:03:00.0",
 			"0000:05:00.0": "pci0000:00/0000:00:01.0/0000:01:00.0/0000:04:00.0/0000:05:00.0",
 		} {
-			require.NoError(t, os.Symlink("../../../devices/"+path, filepath.Join(sys, "bus/pci/devices", at)))
+			require.NoError(t, os.Symlink("../../../devices/"+path, filepath.Join(sys, "bus/pci/devices", address)))
 		}
 		p := New(Options{Logger: zap.NewNop(), Events: true, KernelLog: true, Vendor: gpu.NVIDIA, Sys: sys})
 		node := gpu.Node{Vendor: gpu.NVIDIA}
-		for _, at := range []string{"0000:9b:00.0", "0000:03:00.0", "0000:05:00.0", "0000:06:00.0"} {
-			node.Devices = append(node.Devices, gpu.Device{ID: at + "!", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: at}})
+		for _, address := range []string{"0000:9b:00.0", "0000:03:00.0", "0000:05:00.0", "0000:06:00.0"} {
+			node.Devices = append(node.Devices, gpu.Device{ID: address + "!", Vendor: gpu.NVIDIA, Info: gpu.Info{PCIAddress: address}})
 		}
 		p.Take(t.Context(), &node)
 		p.TakeEvents()
-		for at, want := range map[string]string{
+		for address, want := range map[string]string{
 			"0000:9b:00.0": "0000:9b:00.0!", "0000:9a:01.0": "0000:9b:00.0!", "0000:02:00.0": "0000:03:00.0!", "0000:04:00.0": "0000:05:00.0!",
 			"0000:06:00.0": "0000:06:00.0!", "0000:00:01.0": "", "0000:01:00.0": "", "0000:7f:00.0": "",
 		} {
-			p.log(kernellog.Event{Kind: kernellog.KindPCIeError, Address: at, Time: time.Now(), Class: gpu.ClassFatal, Part: "Transaction"})
+			p.log(kernellog.Event{Kind: kernellog.KindPCIeError, Address: address, Time: time.Now(), Class: gpu.ClassFatal, Part: "Transaction"})
 			events := p.TakeEvents()
 			if want == "" {
-				assert.Empty(t, events, at)
+				assert.Empty(t, events, address)
 				continue
 			}
-			require.Len(t, events, 1, at)
+			require.Len(t, events, 1, address)
 			assert.Equal(t, want, events[0].DeviceID)
 			assert.Equal(t, gpu.EventPCIeError, events[0].Type)
 			assert.Equal(t, gpu.NVIDIA, events[0].Vendor)
-			assert.Equal(t, at, events[0].PCIAddress)
+			assert.Equal(t, address, events[0].PCIAddress)
 			assert.Equal(t, gpu.ClassFatal, events[0].Class)
 			assert.Equal(t, "Transaction", events[0].Part)
 		}

@@ -35,8 +35,8 @@ func podNames(containers []*gpu.Container) []string {
 	return names
 }
 
-// had returns the holders and users of the device in the only queued event.
-func had(t *testing.T, p *Pipeline) (holders, users []string) {
+// containersOf returns the holders and users of the device in the only queued event.
+func containersOf(t *testing.T, p *Pipeline) (holders, users []string) {
 	t.Helper()
 	events := slices.DeleteFunc(p.TakeEvents(), func(e gpu.Event) bool { return e.Type != gpu.EventXID })
 	require.Len(t, events, 1)
@@ -58,7 +58,7 @@ func TestContainersOfXIDBetweenReads(t *testing.T) {
 
 	p.Take(t.Context(), attributed(healthy("GPU-1"), []*gpu.Container{train}, []*gpu.Container{train, serve, serve}))
 	p.AddEvents([]gpu.Event{xidOn("GPU-1", 2)})
-	holders, users := had(t, p)
+	holders, users := containersOf(t, p)
 	assert.Equal(t, []string{"train"}, holders)
 	assert.Equal(t, []string{"serve", "train"}, users)
 
@@ -68,7 +68,7 @@ func TestContainersOfXIDBetweenReads(t *testing.T) {
 	p.Failed(gpu.Host{Name: "a"}, gpu.NVIDIA, unread.Time, assert.AnError)
 	p.TakeEvents()
 	p.AddEvents([]gpu.Event{xidOn("GPU-1", 79)})
-	holders, users = had(t, p)
+	holders, users = containersOf(t, p)
 	assert.Equal(t, []string{"train"}, holders)
 	assert.Equal(t, []string{"serve", "train"}, users)
 
@@ -94,7 +94,7 @@ func TestContainersOfXIDInARead(t *testing.T) {
 	node := attributed(healthy("GPU-1"), []*gpu.Container{serve}, nil)
 	node.Events = []gpu.Event{xidOn("GPU-1", 31)}
 	p.Take(t.Context(), node)
-	holders, users := had(t, p)
+	holders, users := containersOf(t, p)
 	assert.Equal(t, []string{"serve", "train"}, holders)
 	assert.Equal(t, []string{"train"}, users)
 }
@@ -111,15 +111,15 @@ func TestContainersOfXIDOnPartitions(t *testing.T) {
 	}
 	p.Take(t.Context(), node)
 	p.AddEvents([]gpu.Event{xidOn("MIG-2", 31)})
-	holders, users := had(t, p)
+	holders, users := containersOf(t, p)
 	assert.Equal(t, []string{"serve"}, holders)
 	assert.Equal(t, []string{"serve"}, users)
 	p.AddEvents([]gpu.Event{xidOn("GPU-1", 79)})
-	holders, users = had(t, p)
+	holders, users = containersOf(t, p)
 	assert.Equal(t, []string{"serve", "train"}, holders)
 	assert.Equal(t, []string{"serve", "train"}, users)
 	p.AddEvents([]gpu.Event{xidOn("MIG-1", 13)})
-	holders, _ = had(t, p)
+	holders, _ = containersOf(t, p)
 	assert.Equal(t, []string{"train"}, holders, "what was known has not changed")
 }
 

@@ -59,26 +59,26 @@ func TestPlaceholderEnds(t *testing.T) {
 		n.CompleteIDs()
 		return n
 	}
-	at := func(d gpu.Device) gpu.Device {
+	deviceAt := func(d gpu.Device) gpu.Device {
 		d.Info.PCIAddress = "0000:13:00.0"
 		return d
 	}
 	for name, away := range map[string]int{"immediately": 0, "after a reset": 2} {
 		t.Run(name, func(t *testing.T) {
 			var s stateChanges
-			changes := s.next(node(at(lost("")), healthy("GPU-1")))
+			changes := s.next(node(deviceAt(lost("")), healthy("GPU-1")))
 			require.Len(t, changes, 1)
 			assert.Equal(t, "n1/0000:13:00.0", changes[0].DeviceID)
 			for range away {
 				assert.Empty(t, s.next(node(healthy("GPU-1"))))
 			}
-			changes = s.next(node(at(healthy("GPU-3")), healthy("GPU-1")))
+			changes = s.next(node(deviceAt(healthy("GPU-3")), healthy("GPU-1")))
 			require.Len(t, changes, 1)
 			assert.Equal(t, "n1/0000:13:00.0", changes[0].DeviceID)
 			assert.Equal(t, gpu.StateOK, changes[0].State)
 			assert.Equal(t, gpu.Some(gpu.StateFailed), changes[0].Previous)
 			assert.Contains(t, changes[0].Message, "GPU-3")
-			assert.Empty(t, s.next(node(at(healthy("GPU-3")), healthy("GPU-1"))), "once")
+			assert.Empty(t, s.next(node(deviceAt(healthy("GPU-3")), healthy("GPU-1"))), "once")
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestPlaceholderEnds(t *testing.T) {
 // the GPU.
 func TestStatusSaysWhy(t *testing.T) {
 	start := time.Unix(1000, 0)
-	at := func(seconds int, d gpu.Device) *gpu.Node {
+	nodeAt := func(seconds int, d gpu.Device) *gpu.Node {
 		n := nodeOf(d)
 		n.Time = start.Add(time.Duration(seconds) * time.Second)
 		return n
@@ -95,21 +95,21 @@ func TestStatusSaysWhy(t *testing.T) {
 	requesting := lost("GPU-1")
 	requesting.RecoveryAction = gpu.Some(gpu.RecoveryReboot)
 	var s stateChanges
-	assert.Empty(t, s.next(at(0, healthy("GPU-1"))))
-	failed := s.next(at(10, requesting))
+	assert.Empty(t, s.next(nodeAt(0, healthy("GPU-1"))))
+	failed := s.next(nodeAt(10, requesting))
 	require.Len(t, failed, 1)
 	assert.Equal(t, gpu.Opt[time.Duration]{}, failed[0].Lasted, "it was well before the first read")
 	assert.Equal(t, []gpu.FaultType{gpu.FaultLost}, failed[0].Faults)
 	assert.Equal(t, gpu.Some(gpu.RecoveryReboot), failed[0].RecoveryAction)
-	assert.Empty(t, s.next(at(20, requesting)))
-	well := s.next(at(40, healthy("GPU-1")))
+	assert.Empty(t, s.next(nodeAt(20, requesting)))
+	well := s.next(nodeAt(40, healthy("GPU-1")))
 	require.Len(t, well, 1)
 	assert.Equal(t, gpu.Some(30*time.Second), well[0].Lasted)
 	assert.Empty(t, well[0].Faults)
-	again := s.next(at(100, requesting))
+	again := s.next(nodeAt(100, requesting))
 	require.Len(t, again, 1)
 	assert.Equal(t, gpu.Some(time.Minute), again[0].Lasted)
-	back := s.next(at(50, healthy("GPU-1")))
+	back := s.next(nodeAt(50, healthy("GPU-1")))
 	require.Len(t, back, 1)
 	assert.Equal(t, gpu.Opt[time.Duration]{}, back[0].Lasted, "the clock was set back")
 }

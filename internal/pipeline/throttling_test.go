@@ -111,16 +111,16 @@ func TestBeginningOfThrottling(t *testing.T) {
 		node.Devices[0].Unread = true
 		return node
 	}
-	at := func(seconds int) *gpu.Node { return throttledNode(seconds) }
+	nodeAt := func(seconds int) *gpu.Node { return throttledNode(seconds) }
 	other := nodeOf(healthy("GPU-2"))
 	for name, test := range map[string]struct {
 		before []*gpu.Node // a read at 600 s finds it
 		known  bool
 	}{
-		"the read before":                {[]*gpu.Node{at(540), at(570)}, true},
-		"one read failed":                {[]*gpu.Node{at(510), at(540), unread(570)}, true},
-		"the GPU could not be read long": {[]*gpu.Node{at(30), at(60), unread(90), unread(570)}, false},
-		"nothing was read long":          {[]*gpu.Node{at(30), at(60)}, false},
+		"the read before":                {[]*gpu.Node{nodeAt(540), nodeAt(570)}, true},
+		"one read failed":                {[]*gpu.Node{nodeAt(510), nodeAt(540), unread(570)}, true},
+		"the GPU could not be read long": {[]*gpu.Node{nodeAt(30), nodeAt(60), unread(90), unread(570)}, false},
+		"nothing was read long":          {[]*gpu.Node{nodeAt(30), nodeAt(60)}, false},
 		"it was never read":              {[]*gpu.Node{unread(540), unread(570)}, false},
 		"the GPU is new":                 {[]*gpu.Node{other}, false},
 	} {

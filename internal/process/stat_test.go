@@ -14,10 +14,10 @@ import (
 
 func TestParseStat(t *testing.T) {
 	tests := []struct {
-		name, in string
-		want     string
-		start    uint64
-		ok       bool
+		name, input string
+		want        string
+		start       uint64
+		ok          bool
 	}{
 		{"plain", statLine(1, "init", 0x400100, 42), "init", 42, true},
 		{"parentheses", statLine(1, "a) R 1 (b", 0, 7), "a) R 1 (b", 7, true},
@@ -31,7 +31,7 @@ func TestParseStat(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := parseStat([]byte(tt.in))
+			s, err := parseStat([]byte(tt.input))
 			if !tt.ok {
 				require.ErrorIs(t, err, errStat)
 				return

@@ -121,7 +121,7 @@ func TestClusterContainersApart(t *testing.T) {
 		r := NewCluster(metadata.NewDefaultMetricsBuilderConfig(), receivertest.NewNopSettings(metadata.Type), "kubernetes_cluster", "")
 		resources := resourcesOf(r.Record(&gpu.Cluster{Requests: []gpu.ContainerRequest{first, second}}, time.Unix(1700000000, 0), nil))
 		if assert.Len(t, resources, 3, name) {
-			assert.Equal(t, with(resources[1], name, "other"), resources[2])
+			assert.Equal(t, withAttribute(resources[1], name, "other"), resources[2])
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestContainerOnItsPoints(t *testing.T) {
 			Time: readAt, Containers: []gpu.ContainerUse{{Container: &c.container, DeviceID: gpuID, MemoryUsage: gpu.Some[int64](7)}},
 		})
 		require.Len(t, points, 1)
-		assert.Equal(t, with(c.want, "hw.id", gpuID), points[0].Attributes)
+		assert.Equal(t, withAttribute(c.want, "hw.id", gpuID), points[0].Attributes)
 	}
 }
 

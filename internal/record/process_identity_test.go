@@ -22,7 +22,7 @@ func TestProcessIsOneSeries(t *testing.T) {
 	unreadable := gpu.Process{Created: begun, Executable: "pt_main"} // another user's, so only the command name is known
 	inUnit := python
 	inUnit.Container = &gpu.Container{SystemdUnit: "x.service"}
-	with := func(p gpu.Process, change func(*gpu.Process)) gpu.Process { change(&p); return p }
+	modified := func(p gpu.Process, change func(*gpu.Process)) gpu.Process { change(&p); return p }
 	for _, tt := range []struct {
 		name         string
 		first, later gpu.Process
@@ -30,17 +30,17 @@ func TestProcessIsOneSeries(t *testing.T) {
 		executable   string
 	}{
 		{"nothing changes", python, python, false, "python3"},
-		{"another title", python, with(python, func(p *gpu.Process) { p.Command, p.CommandLine = "python3: epoch 7", "python3: epoch 7" }), false, "python3"},
-		{"another owner", python, with(python, func(p *gpu.Process) { p.Owner, p.UserID = "bob", gpu.Some[int64](8) }), false, "python3"},
-		{"the file cannot be read any more", python, with(python, func(p *gpu.Process) { p.Program, p.Executable = "", "pt_main" }), false, "python3"},
-		{"another command name", unreadable, with(unreadable, func(p *gpu.Process) { p.Executable = "pt_data" }), false, "pt_main"},
+		{"another title", python, modified(python, func(p *gpu.Process) { p.Command, p.CommandLine = "python3: epoch 7", "python3: epoch 7" }), false, "python3"},
+		{"another owner", python, modified(python, func(p *gpu.Process) { p.Owner, p.UserID = "bob", gpu.Some[int64](8) }), false, "python3"},
+		{"the file cannot be read any more", python, modified(python, func(p *gpu.Process) { p.Program, p.Executable = "", "pt_main" }), false, "python3"},
+		{"another command name", unreadable, modified(unreadable, func(p *gpu.Process) { p.Executable = "pt_data" }), false, "pt_main"},
 		{"nothing can be read, as the process ends", python, gpu.Process{}, false, "python3"},
 		{"its unit cannot be read any more", inUnit, python, false, "python3"},
 		{"nothing can be read of a process in a unit", inUnit, gpu.Process{}, false, "python3"},
 		{"its unit is known now", python, inUnit, true, "python3"},
-		{"exec", python, with(python, func(p *gpu.Process) { p.Program, p.Executable = "/usr/bin/trtserver", "trtserver" }), true, "trtserver"},
-		{"another process has the PID", python, with(python, func(p *gpu.Process) { p.Created = begun.Add(time.Minute) }), true, "python3"},
-		{"the file can be read now", unreadable, with(python, func(*gpu.Process) {}), true, "python3"},
+		{"exec", python, modified(python, func(p *gpu.Process) { p.Program, p.Executable = "/usr/bin/trtserver", "trtserver" }), true, "trtserver"},
+		{"another process has the PID", python, modified(python, func(p *gpu.Process) { p.Created = begun.Add(time.Minute) }), true, "python3"},
+		{"the file can be read now", unreadable, modified(python, func(*gpu.Process) {}), true, "python3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder(everything())

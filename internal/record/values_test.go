@@ -14,7 +14,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/otlptest"
 )
 
-// of returns attributes by name.
+// attrs returns attributes by name.
 func attrs(pairs ...any) map[string]any {
 	attributes := make(map[string]any, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -80,7 +80,7 @@ func TestResources(t *testing.T) {
 		assert.Equal(t, rm.SchemaUrl(), rm.ScopeMetrics().At(0).SchemaUrl())
 	}
 	host := attrs("host.name", "node-a", "k8s.node.name", "node-a", "k8s.cluster.name", "prod")
-	assert.Equal(t, with(host, "k8s.node.label.pool", "gpu"), resources[0])
+	assert.Equal(t, withAttribute(host, "k8s.node.label.pool", "gpu"), resources[0])
 	pids := map[any]int{}
 	containers := 0
 	for _, resource := range resources[1:] {
@@ -108,7 +108,7 @@ func TestResources(t *testing.T) {
 	assert.Equal(t, join(host, pod), container)
 }
 
-func with(attributes map[string]any, name string, value any) map[string]any {
+func withAttribute(attributes map[string]any, name string, value any) map[string]any {
 	return join(attributes, attrs(name, value))
 }
 

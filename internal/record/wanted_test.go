@@ -61,27 +61,27 @@ func only(t *testing.T, metric, event string) (*metadata.MetricsConfig, *metadat
 	return &metrics, &events
 }
 
-func wanted(t *testing.T, metric, event string, attributed bool) gpu.Group {
+func groupOf(t *testing.T, metric, event string, attributed bool) gpu.Group {
 	t.Helper()
 	metrics, events := only(t, metric, event)
 	return Wanted(metrics, events, attributed)
 }
 
 func TestWanted(t *testing.T) {
-	assert.Zero(t, wanted(t, "", "", true), "nothing is enabled")
+	assert.Zero(t, groupOf(t, "", "", true), "nothing is enabled")
 	for _, m := range metricTests {
-		alone := wanted(t, m.name, "", true)
+		alone := groupOf(t, m.name, "", true)
 		assert.Equal(t, m.needs, alone, "%s alone", m.name)
 		want := m.needs
 		if strings.HasPrefix(m.name, "container.") {
 			want = 0 // there are no containers
 		}
-		assert.Equal(t, want, wanted(t, m.name, "", false), "%s alone, nothing is attributed", m.name)
+		assert.Equal(t, want, groupOf(t, m.name, "", false), "%s alone, nothing is attributed", m.name)
 	}
 	for event, groups := range eventsNeed {
-		alone := wanted(t, "", event, false)
+		alone := groupOf(t, "", event, false)
 		assert.Equal(t, groups, alone, "%s alone", event)
-		attributed := wanted(t, "", event, true)
+		attributed := groupOf(t, "", event, true)
 		assert.Equal(t, groups|attributedEventsNeed[event], attributed, "%s alone, attributed", event)
 	}
 }

@@ -37,7 +37,7 @@ func TestContainersOfXID(t *testing.T) {
 	type list = []*gpu.Container
 	tests := map[string]struct {
 		holders, users    list
-		held, used        any
+		wantHolders, used any
 		container, absent string // an attribute that is there, and one that is not
 	}{
 		"not known":      {nil, nil, nil, nil, "", "container.id"},
@@ -54,7 +54,7 @@ func TestContainersOfXID(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := recordXID(t, gpu.Event{XID: 31, Holders: test.holders, Users: test.users}).Attributes().AsRaw()
-			assert.Equal(t, test.held, got["hw.gpu.held_by"])
+			assert.Equal(t, test.wantHolders, got["hw.gpu.held_by"])
 			assert.Equal(t, test.used, got["hw.gpu.used_by"])
 			if test.container != "" {
 				assert.NotEmpty(t, got[test.container])

@@ -17,7 +17,7 @@ func TestEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Isolation
 		hang := map[int64]chan struct{}{2: make(chan struct{}), 4: make(chan struct{})}
-		each := func(pids ...int64) (taken, left []int64, took time.Duration) {
+		each := func(pids ...int64) (results, left []int64, took time.Duration) {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
@@ -28,18 +28,18 @@ func TestEach(t *testing.T) {
 				return 10 * pid
 			}, func(pid, result int64) bool {
 				assert.Equal(t, 10*pid, result)
-				taken = append(taken, pid)
+				results = append(results, pid)
 				return true
 			})
-			return taken, left, time.Since(start)
+			return results, left, time.Since(start)
 		}
-		taken, left, took := each(1, 2, 3, 4, 5)
-		assert.Equal(t, []int64{1, 3, 5}, taken)
+		results, left, took := each(1, 2, 3, 4, 5)
+		assert.Equal(t, []int64{1, 3, 5}, results)
 		assert.Equal(t, []int64{2, 4}, left)
 		assert.Equal(t, 2*time.Second, took, "an eighth of the time for each")
 		for range 3 {
-			taken, left, took = each(1, 2, 3, 4, 5)
-			assert.Equal(t, []int64{1, 3, 5}, taken)
+			results, left, took = each(1, 2, 3, 4, 5)
+			assert.Equal(t, []int64{1, 3, 5}, results)
 			assert.Equal(t, []int64{2, 4}, left)
 			assert.Zero(t, took, "they are not waited for")
 		}
@@ -47,8 +47,8 @@ func TestEach(t *testing.T) {
 			close(wait)
 		}
 		synctest.Wait()
-		taken, left, _ = each(1, 2, 3, 4, 5)
-		assert.Equal(t, []int64{1, 2, 3, 4, 5}, taken)
+		results, left, _ = each(1, 2, 3, 4, 5)
+		assert.Equal(t, []int64{1, 2, 3, 4, 5}, results)
 		assert.Empty(t, left)
 	})
 }
@@ -79,12 +79,12 @@ func TestEachEnds(t *testing.T) {
 		var b Isolation
 		hang := make(chan struct{})
 		defer close(hang)
-		var taken []int64
+		var results []int64
 		left := Each(t.Context(), &b, []int64{1, 2, 3}, func(int64) int { return 0 }, func(pid int64, _ int) bool {
-			taken = append(taken, pid)
-			return len(taken) < 2
+			results = append(results, pid)
+			return len(results) < 2
 		})
-		assert.Equal(t, []int64{1, 2}, taken)
+		assert.Equal(t, []int64{1, 2}, results)
 		assert.Empty(t, left)
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())

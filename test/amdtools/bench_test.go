@@ -19,10 +19,10 @@ import (
 )
 
 // cpu returns the processor time of this process or of its children that have ended.
-func cpu(b *testing.B, who int) time.Duration {
+func cpu(b *testing.B, target int) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
-	require.NoError(b, syscall.Getrusage(who, &usage))
+	require.NoError(b, syscall.Getrusage(target, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 

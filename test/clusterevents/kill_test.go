@@ -29,7 +29,7 @@ type story struct {
 	phase     corev1.PodPhase
 	restarts  int32
 	// gone: it was deleted, unseen: while no collector ran.
-	gone, unseen bool
+	removed, unseen bool
 }
 
 // killed is a cluster whose pods come and go at random.
@@ -61,7 +61,7 @@ func (k *killed) change(running bool) {
 	switch {
 	case k.random.IntN(4) == 0 || s.phase == corev1.PodSucceeded:
 		k.remove(s.name)
-		s.gone, s.unseen = true, !running
+		s.removed, s.unseen = true, !running
 		delete(k.pods, s.name)
 	case !s.bound:
 		k.bind(s.name)
@@ -94,12 +94,12 @@ func (k *killed) settled() bool {
 	for _, s := range k.all {
 		pods := names[s.uid]
 		switch {
-		case s.gone && pods["k8s.pod.gpu.created"] > 0 && pods["k8s.pod.gpu.deleted"] == 0,
-			!s.gone && pods["k8s.pod.gpu.created"] == 0,
-			!s.gone && s.bound && pods["k8s.pod.gpu.scheduled"] == 0,
-			!s.gone && s.phase == corev1.PodRunning && pods["k8s.pod.gpu.phase"] == 0,
-			!s.gone && s.phase == corev1.PodSucceeded && pods["k8s.pod.gpu.finished"] == 0,
-			!s.gone && s.restarts > 0 && pods[fmt.Sprint("k8s.pod.gpu.restarted", s.restarts)] == 0:
+		case s.removed && pods["k8s.pod.gpu.created"] > 0 && pods["k8s.pod.gpu.deleted"] == 0,
+			!s.removed && pods["k8s.pod.gpu.created"] == 0,
+			!s.removed && s.bound && pods["k8s.pod.gpu.scheduled"] == 0,
+			!s.removed && s.phase == corev1.PodRunning && pods["k8s.pod.gpu.phase"] == 0,
+			!s.removed && s.phase == corev1.PodSucceeded && pods["k8s.pod.gpu.finished"] == 0,
+			!s.removed && s.restarts > 0 && pods[fmt.Sprint("k8s.pod.gpu.restarted", s.restarts)] == 0:
 			return false
 		}
 	}
@@ -116,12 +116,12 @@ func (k *killed) check() {
 	for _, s := range k.all {
 		l := all[s.uid]
 		if l == nil {
-			assert.True(t, s.gone, "%s is there, and nothing has arrived of it", s.name)
+			assert.True(t, s.removed, "%s is there, and nothing has arrived of it", s.name)
 			continue // it came and went while no collector ran, or before one had stored it
 		}
 		known++
 		deleted := l.records["k8s.pod.gpu.deleted"]
-		if !s.gone {
+		if !s.removed {
 			assert.Zero(t, deleted, s.name)
 			assert.Equal(t, int(s.restarts), l.restarts, "restarts of %s", s.name)
 			assert.Equal(t, s.bound, l.records["k8s.pod.gpu.scheduled"] == 1, s.name)

@@ -68,8 +68,8 @@ func (c calculation) about() calculation {
 	return c
 }
 
-// by are numbers by labels.
-func by(values map[string]float64) calculation { return calculation{values: values} }
+// byLabels are numbers by labels.
+func byLabels(values map[string]float64) calculation { return calculation{values: values} }
 
 // The nodes of TestDashboards by hand. node-a, in the cluster prod, is the node of workloadScenario: GPU 5 is divided and has no utilization, and
 // the second of its instances is free. node-b, of the cluster lab, has eight MI300X in eight partitions each.
@@ -113,7 +113,7 @@ func ofGPUs(values map[int]float64, more map[string]float64, labels string) calc
 	for name, value := range more {
 		all[name+", "+labels] = value
 	}
-	return by(all)
+	return byLabels(all)
 }
 
 // ofGPUsWith are numbers of the GPUs of node-a, by number, each with a label whose name comes before hw_id.
@@ -122,7 +122,7 @@ func ofGPUsWith(label string, values map[int]float64) calculation {
 	for i, value := range values {
 		all[fmt.Sprintf(`%s, hw_id=%q, hw_name="nvidia%d", %s`, label, gpu(i), i, onA)] = value
 	}
-	return by(all)
+	return byLabels(all)
 }
 
 // ofMI300Xs are equal numbers of the GPUs of node-b.
@@ -131,7 +131,7 @@ func ofMI300Xs(value float64) calculation {
 	for i := range 8 {
 		all[fmt.Sprintf(`hw_id="a1b2c3d4e5f6%04x", hw_name="card%d", %s`, i, 8*i, onB)] = value
 	}
-	return by(all)
+	return byLabels(all)
 }
 
 // calculations are the answers by dashboard, panel, query if there are several, and choice of variables.
@@ -142,7 +142,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Failed":                    one(0),
 	"gpureceiver-fleet: Missing":                   one(0),
 	"gpureceiver-fleet: Allocated":                 one(4),
-	"gpureceiver-fleet: Allocated (lab)":           by(nil), // its agent has no kubelet
+	"gpureceiver-fleet: Allocated (lab)":           byLabels(nil), // its agent has no kubelet
 	"gpureceiver-fleet: Free":                      one(4),
 	"gpureceiver-fleet: Nodes with GPUs":           one(2),
 	"gpureceiver-fleet: Utilization":               one(utilAll),
@@ -153,30 +153,30 @@ var calculations = map[string]calculation{
 	"gpureceiver-fleet: Memory used (lab)":         one(shareLab),
 	"gpureceiver-fleet: Power":                     one(wattsProd + wattsLab),
 	"gpureceiver-fleet: Temperature":               one(70),
-	"gpureceiver-fleet: Degrees left (lab)":        by(nil), // AMD's driver reports none
+	"gpureceiver-fleet: Degrees left (lab)":        byLabels(nil), // AMD's driver reports none
 	"gpureceiver-fleet: Throttled":                 one(1),
 	"gpureceiver-fleet: Pending pods":              one(1),
 	"gpureceiver-fleet: Unreadable sources":        one(1), // the cluster gone
 	"gpureceiver-fleet: Unreadable sources (prod)": one(0),
-	"gpureceiver-fleet: Utilization by cluster":    by(map[string]float64{inProd: utilProd, inLab: 0.35}),
-	"gpureceiver-fleet: Memory used by cluster":    by(map[string]float64{inProd: shareProd, inLab: shareLab}),
-	"gpureceiver-fleet: Power by cluster":          by(map[string]float64{inProd: wattsProd, inLab: wattsLab}),
-	"gpureceiver-fleet: GPUs by state": by(map[string]float64{
+	"gpureceiver-fleet: Utilization by cluster":    byLabels(map[string]float64{inProd: utilProd, inLab: 0.35}),
+	"gpureceiver-fleet: Memory used by cluster":    byLabels(map[string]float64{inProd: shareProd, inLab: shareLab}),
+	"gpureceiver-fleet: Power by cluster":          byLabels(map[string]float64{inProd: wattsProd, inLab: wattsLab}),
+	"gpureceiver-fleet: GPUs by state": byLabels(map[string]float64{
 		`hw_state="ok"`: 15, `hw_state="degraded"`: 0, `hw_state="failed"`: 0, `hw_state="predicted_failure"`: 1, // no spare row
 	}),
-	"gpureceiver-fleet: Allocated GPUs by cluster": by(map[string]float64{inProd: 4}),
-	"gpureceiver-fleet: Energy by cluster":         by(map[string]float64{inProd: wattsProd, inLab: 0}).about(), // files that stand still
-	"gpureceiver-fleet: Models: A":                 by(map[string]float64{ofH100: 8, ofMI300X: 8}),
-	"gpureceiver-fleet: Models: B":                 by(map[string]float64{ofH100: utilProd, ofMI300X: 0.35}),
-	"gpureceiver-fleet: Models: C":                 by(map[string]float64{ofH100: usedProd, ofMI300X: 8 * usedMI300X}),
-	"gpureceiver-fleet: Models: D":                 by(map[string]float64{ofH100: wattsProd, ofMI300X: wattsLab}),
-	"gpureceiver-fleet: Nodes: A":                  by(map[string]float64{onA: 8, onB: 8}),
-	"gpureceiver-fleet: Nodes: B":                  by(map[string]float64{onA: 0, onB: 0}),
-	"gpureceiver-fleet: Nodes: C":                  by(map[string]float64{onA: utilProd, onB: 0.35}),
-	"gpureceiver-fleet: Nodes: D":                  by(map[string]float64{onA: usedProd, onB: 8 * usedMI300X}),
-	"gpureceiver-fleet: Nodes: E":                  by(map[string]float64{onA: wattsProd, onB: wattsLab}),
-	"gpureceiver-fleet: Free by resource":          by(map[string]float64{inProd + ", " + gpus: 4, inProd + ", " + instances: 1}),
-	"gpureceiver-fleet: Pending pods by resource": by(map[string]float64{
+	"gpureceiver-fleet: Allocated GPUs by cluster": byLabels(map[string]float64{inProd: 4}),
+	"gpureceiver-fleet: Energy by cluster":         byLabels(map[string]float64{inProd: wattsProd, inLab: 0}).about(), // files that stand still
+	"gpureceiver-fleet: Models: A":                 byLabels(map[string]float64{ofH100: 8, ofMI300X: 8}),
+	"gpureceiver-fleet: Models: B":                 byLabels(map[string]float64{ofH100: utilProd, ofMI300X: 0.35}),
+	"gpureceiver-fleet: Models: C":                 byLabels(map[string]float64{ofH100: usedProd, ofMI300X: 8 * usedMI300X}),
+	"gpureceiver-fleet: Models: D":                 byLabels(map[string]float64{ofH100: wattsProd, ofMI300X: wattsLab}),
+	"gpureceiver-fleet: Nodes: A":                  byLabels(map[string]float64{onA: 8, onB: 8}),
+	"gpureceiver-fleet: Nodes: B":                  byLabels(map[string]float64{onA: 0, onB: 0}),
+	"gpureceiver-fleet: Nodes: C":                  byLabels(map[string]float64{onA: utilProd, onB: 0.35}),
+	"gpureceiver-fleet: Nodes: D":                  byLabels(map[string]float64{onA: usedProd, onB: 8 * usedMI300X}),
+	"gpureceiver-fleet: Nodes: E":                  byLabels(map[string]float64{onA: wattsProd, onB: wattsLab}),
+	"gpureceiver-fleet: Free by resource":          byLabels(map[string]float64{inProd + ", " + gpus: 4, inProd + ", " + instances: 1}),
+	"gpureceiver-fleet: Pending pods by resource": byLabels(map[string]float64{
 		inProd + ", " + gpus: 1, inProd + ", " + instances: 0,
 	}),
 
@@ -206,21 +206,21 @@ var calculations = map[string]calculation{
 	"gpureceiver-workloads: Idle share of what is held": one(idle / 4).about(),
 	"gpureceiver-workloads: Used without allocation":    one(1),
 	"gpureceiver-workloads: Power":                      one(wattsPods + wattsDaemon),
-	"gpureceiver-workloads: Held by namespace":          by(map[string]float64{inML: 5}),
-	"gpureceiver-workloads: In use by namespace":        by(map[string]float64{inML: 2, inProd: 0.2}), // inProd: the daemon, which has no namespace
-	"gpureceiver-workloads: Idle by namespace":          by(map[string]float64{inML: idle}).about(),
-	"gpureceiver-workloads: Requested by namespace":     by(map[string]float64{inML + ", " + gpus: 5 + 8, inML + ", " + instances: 1}), // eight by the waiting pod
-	"gpureceiver-workloads: Memory used by namespace":   by(map[string]float64{inML: memoryPods, inProd: 2 << 30}),
-	"gpureceiver-workloads: Memory held by namespace":   by(map[string]float64{inML: 3*h100 + part}),
-	"gpureceiver-workloads: Power by namespace":         by(map[string]float64{inML: wattsPods, inProd: wattsDaemon}),
+	"gpureceiver-workloads: Held by namespace":          byLabels(map[string]float64{inML: 5}),
+	"gpureceiver-workloads: In use by namespace":        byLabels(map[string]float64{inML: 2, inProd: 0.2}), // inProd: the daemon, which has no namespace
+	"gpureceiver-workloads: Idle by namespace":          byLabels(map[string]float64{inML: idle}).about(),
+	"gpureceiver-workloads: Requested by namespace":     byLabels(map[string]float64{inML + ", " + gpus: 5 + 8, inML + ", " + instances: 1}), // eight by the waiting pod
+	"gpureceiver-workloads: Memory used by namespace":   byLabels(map[string]float64{inML: memoryPods, inProd: 2 << 30}),
+	"gpureceiver-workloads: Memory held by namespace":   byLabels(map[string]float64{inML: 3*h100 + part}),
+	"gpureceiver-workloads: Power by namespace":         byLabels(map[string]float64{inML: wattsPods, inProd: wattsDaemon}),
 	"gpureceiver-workloads: Idle GPU hours":             one(20 * idle / hour).about(),
 	"gpureceiver-workloads: Energy of containers":       one(20 * (wattsPods + wattsDaemon) / kWh).about(),
-	"gpureceiver-workloads: Namespaces: A":              by(map[string]float64{inML: 5}),
-	"gpureceiver-workloads: Namespaces: B":              by(map[string]float64{inML: 20 * idle / hour}).about(),
-	"gpureceiver-workloads: Namespaces: C":              by(map[string]float64{inML: 20 * wattsPods / kWh, inProd: 20 * wattsDaemon / kWh}).about(),
-	"gpureceiver-workloads: Workloads: A":               by(map[string]float64{server: 2, train: 1, notebooks: 1, inML: 1}),
-	"gpureceiver-workloads: Workloads: B":               by(map[string]float64{server: 20 * 1.4 / hour, train: 20 * 0.1 / hour, notebooks: 20.0 / hour}).about(),
-	"gpureceiver-workloads: Workloads: C": by(map[string]float64{
+	"gpureceiver-workloads: Namespaces: A":              byLabels(map[string]float64{inML: 5}),
+	"gpureceiver-workloads: Namespaces: B":              byLabels(map[string]float64{inML: 20 * idle / hour}).about(),
+	"gpureceiver-workloads: Namespaces: C":              byLabels(map[string]float64{inML: 20 * wattsPods / kWh, inProd: 20 * wattsDaemon / kWh}).about(),
+	"gpureceiver-workloads: Workloads: A":               byLabels(map[string]float64{server: 2, train: 1, notebooks: 1, inML: 1}),
+	"gpureceiver-workloads: Workloads: B":               byLabels(map[string]float64{server: 20 * 1.4 / hour, train: 20 * 0.1 / hour, notebooks: 20.0 / hour}).about(),
+	"gpureceiver-workloads: Workloads: C": byLabels(map[string]float64{
 		server: 20 * 400 / kWh, train: 20 * 600 / kWh, notebooks: 20 * 70 / kWh, inML: 20 * 150 / kWh, inProd: 20 * wattsDaemon / kWh,
 	}).about(),
 
@@ -231,7 +231,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-health: Failed":            one(0),
 	"gpureceiver-health: Missing":           one(0),
 	"gpureceiver-health: Throttled":         one(1),
-	"gpureceiver-health: Sources that cannot be read": by(map[string]float64{
+	"gpureceiver-health: Sources that cannot be read": byLabels(map[string]float64{
 		`error_type="api_unreachable", hw_gpu_source_name="kubernetes_cluster", k8s_cluster_name="gone"`: 1,
 	}),
 	"gpureceiver-health: XIDs since the start of the collector": ofGPUs(nil, map[string]float64{
@@ -242,7 +242,7 @@ var calculations = map[string]calculation{
 	"gpureceiver-health: Links that are down (prod)": ofGPUsWith(`hw_gpu_interconnect_type="nvlink"`, map[int]float64{6: 2}),
 	"gpureceiver-health: Bad pages: A":               ofMI300Xs(150),
 	"gpureceiver-health: Bad pages: B":               ofMI300Xs(256),
-	"gpureceiver-health: Errors of PCI Express": by(map[string]float64{
+	"gpureceiver-health: Errors of PCI Express": byLabels(map[string]float64{
 		`error_type="corrected", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB: 4,
 		`error_type="fatal", hw_gpu_pcie_device="gpu", hw_id="a1b2c3d4e5f60000", hw_name="card0", ` + onB:     1,
 	}),

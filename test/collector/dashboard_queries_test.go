@@ -96,7 +96,7 @@ func selected(expression string, chosen map[string]string) string {
 }
 
 // panelQuery is a query of a panel. where is the dashboard, the panel and, if it has several, the query.
-type panelQuery struct{ where, expression, empty string }
+type panelQuery struct{ place, expression, empty string }
 
 // everyQuery returns the queries of all panels.
 func everyQuery(t *testing.T) (all []panelQuery) {

@@ -75,21 +75,21 @@ const noSuchField = "the tool is not asked for it, or does not print it"
 // stoppedTool is nvidia-smi on a node at one time, so that its values can be added up.
 type stoppedTool struct {
 	machine *simulation.Machine
-	at      time.Time
+	time    time.Time
 }
 
 // box is the container of a driver pod, in which the tool runs.
 func (s stoppedTool) box(w simulation.Workload) exectest.Box {
 	shell := &simulation.Shell{Tool: simulation.NewTool()}
 	return func(argv []string, stdout, stderr io.Writer, _ <-chan struct{}) (int, error) {
-		return shell.Run(s.machine, w, argv, s.at, stdout, stderr)
+		return shell.Run(s.machine, w, argv, s.time, stdout, stderr)
 	}
 }
 
 // sum adds up a column of what the tool prints.
 func (s stoppedTool) sum(t *testing.T, field string) (total float64) {
 	t.Helper()
-	table, code := simulation.NewTool().Run(s.machine, []string{"--query-gpu=" + field, "--format=csv"}, s.at)
+	table, code := simulation.NewTool().Run(s.machine, []string{"--query-gpu=" + field, "--format=csv"}, s.time)
 	require.Zero(t, code, table)
 	rows := strings.Split(strings.TrimSpace(table), "\n")[1:]
 	require.Len(t, rows, s.machine.GPUs)
@@ -158,17 +158,17 @@ func TestDashboardsFromOutside(t *testing.T) {
 		answer := func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) }
 		needsMore := strings.Contains(panel.empty, "needs an agent") && !strings.Contains(panel.empty, "or kubernetes_exec") ||
 			strings.Contains(panel.empty, "kubernetes_cluster") || strings.Contains(panel.empty, "pcie_sampling")
-		switch reason := emptyFromOutside[panel.where]; {
-		case strings.HasPrefix(panel.where, machineBoard+":"): // of a machine without Kubernetes
-		case strings.HasPrefix(panel.where, slurmBoard+":"): // of nodes of Slurm
+		switch reason := emptyFromOutside[panel.place]; {
+		case strings.HasPrefix(panel.place, machineBoard+":"): // of a machine without Kubernetes
+		case strings.HasPrefix(panel.place, slurmBoard+":"): // of nodes of Slurm
 		case needsMore || reason != "":
-			sameNumbers(t, panel.where+": "+reason, by(nil), answer)
+			sameNumbers(t, panel.place+": "+reason, byLabels(nil), answer)
 		default:
-			someNumbers(t, panel.where+": "+panel.expression, answer)
+			someNumbers(t, panel.place+": "+panel.expression, answer)
 		}
-		if value, calculated := want[panel.where]; calculated {
-			sameNumbers(t, panel.where, calculation{map[string]float64{"": value}, 1e-6}, answer)
-			delete(want, panel.where)
+		if value, calculated := want[panel.place]; calculated {
+			sameNumbers(t, panel.place, calculation{map[string]float64{"": value}, 1e-6}, answer)
+			delete(want, panel.place)
 		}
 	}
 	assert.Empty(t, want, "no panel")

@@ -24,7 +24,7 @@ import (
 func TestDashboardLayout(t *testing.T) {
 	t.Parallel()
 	for _, d := range dashboards(t) {
-		taken, ids := map[[2]int]string{}, map[int]bool{}
+		occupied, ids := map[[2]int]string{}, map[int]bool{}
 		for _, p := range d.Panels {
 			place := d.UID + ": " + p.Title
 			assert.False(t, ids[p.ID], "%s: the number of another panel", place)
@@ -32,9 +32,9 @@ func TestDashboardLayout(t *testing.T) {
 			assert.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, place)
 			for x := range p.GridPos.W {
 				for y := range p.GridPos.H {
-					at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
-					assert.Empty(t, taken[at], "%s is on another panel at %v", place, at)
-					taken[at] = place
+					cell := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+					assert.Empty(t, occupied[cell], "%s is on another panel at %v", place, cell)
+					occupied[cell] = place
 				}
 			}
 			defaults := p.FieldConfig.Defaults

@@ -49,12 +49,12 @@ func TestDashboardsOfMachine(t *testing.T) {
 	}
 	for place, want := range map[string]calculation{
 		"gpureceiver-fleet: GPUs: A":       one(2),
-		"gpureceiver-fleet: Nodes: E":      by(map[string]float64{fmt.Sprintf("node=%q", host): 200}),
+		"gpureceiver-fleet: Nodes: E":      byLabels(map[string]float64{fmt.Sprintf("node=%q", host): 200}),
 		"gpureceiver-node: Power: A":       one(200),
 		"gpureceiver-node: Utilization: A": one(0.5),
 		"gpureceiver-machine: Power: A":    one(200),
 		"gpureceiver-health: Healthy: A":   one(2),
-		"gpureceiver-workloads: Held: A":   by(nil),
+		"gpureceiver-workloads: Held: A":   byLabels(nil),
 	} {
 		require.Contains(t, expressions, place)
 		for _, chosen := range []map[string]string{nil, here} {
@@ -78,9 +78,9 @@ func noEmptyPanel(t *testing.T, address, host string) {
 	t.Helper()
 	panels := 0
 	for _, panel := range everyQuery(t) {
-		if strings.HasPrefix(panel.where, machineBoard+":") {
+		if strings.HasPrefix(panel.place, machineBoard+":") {
 			panels++
-			someNumbers(t, panel.where, func() map[string]float64 {
+			someNumbers(t, panel.place, func() map[string]float64 {
 				return answered(t, address, selected(panel.expression, map[string]string{"node": host}))
 			})
 		}

@@ -78,7 +78,7 @@ func TestDashboards(t *testing.T) {
 	n := prepareWorkloads(t)
 	n.file("scenario", workloadScenario+faultyScenario)
 	n.start(shipped{
-		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
+		configs: []string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml")},
 		more:    "receivers: {gpu: {scrapers: {nvml: {pcie_sampling: true}}, attribution: {owners: {auth_type: kubeConfig}}}}\n" + shownAndSent(sentTo, ""),
 		env:     env,
 	})
@@ -130,11 +130,11 @@ func TestDashboards(t *testing.T) {
 	// NVML is opened for each read alone then, which would end the counters of the simulated library.
 	n.set("[gpu 3]\nrecovery_action = 4\nfabric.health = 0x1a9")
 	for _, panel := range everyQuery(t) {
-		if !slices.Contains(whenDrained, panel.where) {
+		if !slices.Contains(whenDrained, panel.place) {
 			continue
 		}
 		for way, address := range ways {
-			someNumbers(t, panel.where+" by "+way, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
+			someNumbers(t, panel.place+" by "+way, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
 		}
 	}
 }
@@ -144,7 +144,7 @@ func testPanels(t *testing.T, address string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, panel := range everyQuery(t) {
-		place := panel.where
+		place := panel.place
 		known[place] = true
 		if strings.HasPrefix(place, machineBoard+":") || strings.HasPrefix(place, slurmBoard+":") { // TestDashboardsOfMachine and TestSlurm ask these
 			continue
@@ -159,7 +159,7 @@ func testPanels(t *testing.T, address string) {
 				if reason := emptyPanels[place]; reason == "" {
 					someNumbers(t, place+": "+panel.expression, answer)
 				} else {
-					sameNumbers(t, place+": "+reason, by(nil), answer)
+					sameNumbers(t, place+": "+reason, byLabels(nil), answer)
 				}
 			}
 		}
@@ -215,18 +215,18 @@ func TestDashboardsSayWhatTheyNeed(t *testing.T) {
 		`\bhw_gpu_io_bytes_total\{`: "pcie_sampling",
 	} {
 		name := regexp.MustCompile(metrics)
-		seen := 0
+		count := 0
 		for _, d := range dashboards(t) {
 			for _, p := range d.Panels {
 				for _, target := range p.Targets {
 					if name.MatchString(target.Expr) {
-						seen++
+						count++
 						assert.Contains(t, p.FieldConfig.Defaults.NoValue, words, "%s: %s", d.UID, p.Title)
 					}
 				}
 			}
 		}
-		assert.NotZero(t, seen, metrics)
+		assert.NotZero(t, count, metrics)
 	}
 	for _, d := range dashboards(t) {
 		heading := ""

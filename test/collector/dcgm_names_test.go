@@ -21,11 +21,11 @@ import (
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
 )
 
-var dcgmNames = filepath.Join("parts", "dcgm-names.yaml")
+var dcgmNames = filepath.Join("overlays", "dcgm-names.yaml")
 
 func TestDCGMNamesAreValid(t *testing.T) {
 	t.Parallel()
-	for _, config := range []string{"agent.yaml", "agent-kubernetes.yaml"} {
+	for _, config := range []string{"agent.yaml", "agent-prometheus.yaml", "agent-kubernetes.yaml"} {
 		code, output := run(t, "validate", harness.FeatureGates, "--config", filepath.Join(root(t), "config", config), "--config", filepath.Join(root(t), "config", dcgmNames))
 		assert.Zero(t, code, output)
 	}
@@ -118,7 +118,7 @@ func TestDCGMDashboard(t *testing.T) {
 	n, prometheus := dcgmNode(t)
 	variables := strings.NewReplacer("$instance", ".+", "$gpu", "(0|1|2|3|4|5|6|7)")
 	for panel, want := range dashboard12239 {
-		agree(t, panel, func() (wanted, got map[string]float64) {
+		agree(t, panel, func() (expected, got map[string]float64) {
 			return want.answers, answers(t, prometheus, variables.Replace(want.query), "gpu")
 		})
 	}

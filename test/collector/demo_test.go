@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,12 +42,35 @@ func newDemo(t *testing.T, example string) *demo {
 	require.NoError(t, os.Mkdir(filepath.Join(d.dir, "demo-output"), 0o750))
 	scenario, err := nvmlsim.ScenarioFile("demo")
 	require.NoError(t, err)
+	d.at(t, "10")
+	d.node(t)
 	d.options = harness.Options{Dir: d.dir, Env: []string{
 		nvmlsim.EnvScenario + "=" + scenario,
 		nvmlsim.EnvControl + "=" + filepath.Join(d.dir, "control"),
-		"GPU_NVML_LIBRARY=" + simulator(t).Full,
+		"GPU_NVML_LIBRARY=" + simulator(t).Full, "DEMO_NODE=" + d.dir,
 	}}
 	return d
+}
+
+// at moves the scenario to a time, so that what it shows does not depend on how fast the machine is.
+func (d *demo) at(t *testing.T, seconds string) {
+	t.Helper()
+	path := filepath.Join(d.dir, "control")
+	require.NoError(t, os.WriteFile(path+".new", []byte("time = manual\nnow = "+seconds+"\n"), 0o600))
+	require.NoError(t, os.Rename(path+".new", path))
+}
+
+// node simulates what is around the GPUs, as `make demo` does.
+func (d *demo) node(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(d.dir, "demonode")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./test/nvmlsim/demonode")
+	build.Dir = root(t)
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	d.options = harness.Options{Dir: d.dir}
+	d.start(t, path, d.dir)
+	eventually(t, patience, "the kubelet's socket", func() bool { _, err := os.Stat(filepath.Join(d.dir, "kubelet.sock")); return err == nil })
 }
 
 // shippedAt returns a shipped configuration with other endpoints. It contains each of them once.
@@ -127,6 +151,45 @@ func TestDemo(t *testing.T) {
 	assert.Empty(t, process.Complaints())
 }
 
+// In its first five minutes the demonstration shows an XID, a GPU throttled by heat, an idle notebook and a GPU that recovers. The page says
+// that it is simulated. All processes have names, users and pods of the simulated node.
+func TestDemoStory(t *testing.T) {
+	t.Parallel()
+	d := newDemo(t, "demo.yaml")
+	config, err := os.ReadFile(d.config)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(d.config, []byte(strings.Replace(string(config), "idle_after: 1m ", "idle_after: 1s ", 1)), 0o600))
+	d.start(t, binary(t), "--config", d.config)
+	find := func(path string) string {
+		_, body, err := harness.Get(t.Context(), d.view+path)
+		if err != nil {
+			return ""
+		}
+		return string(body)
+	}
+	shows := func(path string, parts ...string) {
+		t.Helper()
+		eventually(t, patience, path+": "+strings.Join(parts, ", "), func() bool {
+			body := find(path)
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(body, part) })
+		})
+	}
+	shows("/", `name="notice" content="SIMULATED`)
+	shows("/api/v1/gpu/processes?gpu=6", `"name":"python3"`, `"owner":"grace"`, `"pod":"notebook-0"`)
+	shows("/api/v1/gpu/processes", `"total":12,`, `"pod":"train-0"`, `"pod":"chat-0"`, `"pod":"transcode-0"`, `"name":"Xorg"`)
+	shows("/api/v1/gpu/summary", `"gpus":8,"healthy":8,`)
+	shows("/api/v1/gpu/workloads?pod=notebook-0", `"kind":"Pod"`, `"idle":1,`)
+	d.at(t, "50")
+	shows("/api/v1/gpu/events?name=hw.gpu.xid", `"hw.gpu.xid":"31"`)
+	d.at(t, "100")
+	shows("/api/v1/gpu/problems?kind=throttled", `"index":3,`)
+	d.at(t, "150")
+	shows("/api/v1/gpu/problems?kind=gpu_failed", `"index":7,`)
+	shows("/api/v1/gpu/events?name=hw.gpu.xid", `"hw.gpu.xid":"79"`)
+	d.at(t, "300")
+	shows("/api/v1/gpu/summary", `"healthy":8,`)
+}
+
 // requireSame requires that every point of the OTLP file is a series of the Prometheus endpoint with the same value, and that the page has no
 // other series. The page is read between two reads of the file, so that both show the same scrape.
 func requireSame(t *testing.T, d *demo) {
@@ -186,9 +249,9 @@ func TestDemoShown(t *testing.T) {
 	assert.Contains(t, shown, "8 GPUs: 8 ok   nodes 1 ")
 	assert.Contains(t, shown, "\nPage "+d.view+"/, log demo-output/collector.log\n")
 	for _, line := range []string{
-		`(?m)^nvidia0 +NVIDIA H100 80GB HBM3 +ok +[█░]+ +\d+% +\d+/80 GiB +\d+ °C +\d+/700 W +\d+ MHz +\S+ +1 +-$`,
-		`(?m)^nvidia5 .* 5 +-$`,
-		`(?m)^nvidia7 +NVIDIA H100 80GB HBM3 +ok +░+ +0% +0/80 GiB .* - +0 +-$`,
+		`(?m)^nvidia0 +NVIDIA H100 80GB HBM3 +ok +[█░]+ +\d+% +\d+/80 GiB +\d+ °C +\d+/700 W +\d+ MHz +\S+ +1 +ml/train-0$`,
+		`(?m)^nvidia5 .* 5 +media/transcode-0$`,
+		`(?m)^nvidia7 +NVIDIA H100 80GB HBM3 +ok +░+ +0% +0/80 GiB .* - +0 +free$`,
 	} {
 		assert.Regexp(t, line, shown)
 	}

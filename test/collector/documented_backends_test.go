@@ -64,7 +64,7 @@ func shellBlocks(t *testing.T, elem ...string) (blocks []string) {
 	return blocks
 }
 
-// The file of docs/operate/backends.md that names two exporters is valid after the part that has the second one.
+// The file of docs/operate/backends.md that names two exporters is valid after the overlay that contains the second one.
 func TestDocumentedTwoBackends(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root(t), "docs", "operate", "backends.md"))
@@ -75,7 +75,7 @@ func TestDocumentedTwoBackends(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(files[0][1]), 0o600))
 	config := filepath.Join(root(t), "config")
 	validate := exec.CommandContext(t.Context(), binary(t), "validate", "--config", filepath.Join(config, "agent.yaml"),
-		"--config", filepath.Join(config, "parts", "prometheus-remote-write.yaml"), "--config", file)
+		"--config", filepath.Join(config, "overlays", "prometheus-remote-write.yaml"), "--config", file)
 	validate.Env = append(os.Environ(), "REMOTE_WRITE_URL=http://127.0.0.1:9090/api/v1/write")
 	output, err := validate.CombinedOutput()
 	require.NoError(t, err, string(output))

@@ -19,8 +19,8 @@ import (
 	"github.com/otelgpu/gpureceiver/test/reference"
 )
 
-// partBase is the configuration that the examples of docs/reference are merged with: most of them are parts.
-const partBase = `
+// overlayBase is the configuration that the examples of docs/reference are merged with: most of them are overlays.
+const overlayBase = `
 receivers: {gpu: }
 exporters: {gpu_view: }
 service:
@@ -34,7 +34,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 	t.Parallel()
 	_ = binary(t)
 	base := filepath.Join(t.TempDir(), "minimal.yaml")
-	require.NoError(t, os.WriteFile(base, []byte(partBase), 0o600))
+	require.NoError(t, os.WriteFile(base, []byte(overlayBase), 0o600))
 	for i, example := range reference.Read(t, root(t)).Examples {
 		t.Run(example.Page+" "+strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()

@@ -117,7 +117,7 @@ func TestDocumentedQueries(t *testing.T) {
 	push := sending(byOTLP, true)
 	n := prepareWorkloads(t)
 	n.start(shipped{
-		configs: []string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")},
+		configs: []string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml")},
 		more:    "receivers: {gpu: {attribution: {owners: {auth_type: kubeConfig}}}}\n" + push,
 		env:     env,
 	})

@@ -173,7 +173,7 @@ func (k *killed) joules(gpu int) string {
 
 // allocate gives a GPU to a new pod, or takes it from the pod that has it.
 func (k *killed) allocate(gpuNumber int) {
-	if pod, held := k.pods[gpuNumber]; held {
+	if pod, allocated := k.pods[gpuNumber]; allocated {
 		delete(k.pods, gpuNumber)
 		k.ended[pod] = true
 	} else {
@@ -467,8 +467,8 @@ func TestEventsOutliveKills(t *testing.T) {
 	duration, err := time.ParseDuration(cmp.Or(os.Getenv("GPURECEIVER_KILL_TIME"), "20s"))
 	require.NoError(t, err)
 	seed := uint64(time.Now().UnixNano())
-	if given := os.Getenv("GPURECEIVER_SEED"); given != "" {
-		seed, err = strconv.ParseUint(given, 10, 64)
+	if value := os.Getenv("GPURECEIVER_SEED"); value != "" {
+		seed, err = strconv.ParseUint(value, 10, 64)
 		require.NoError(t, err)
 	}
 	t.Logf("GPURECEIVER_SEED=%d", seed)

@@ -47,10 +47,10 @@ func TestFullDisk(t *testing.T) {
 	require.True(t, d.process.Running())
 
 	require.NoError(t, os.Remove(ballast))
-	before := len(d.made())
+	before := len(d.timestamps())
 	d.sinkUp()
 	eventually(t, patience, "new messages arrive again", func() bool {
-		messages := d.made()
+		messages := d.timestamps()
 		return len(messages) > before+4 && len(d.lacking(messages[len(messages)-3:len(messages)-1])) == 0
 	})
 	t.Logf("dropped %.0f points", dropped())

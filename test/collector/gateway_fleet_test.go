@@ -91,11 +91,11 @@ func TestGatewayShowsFleet(t *testing.T) {
 }
 
 // requireShownAsSent requires that the API shows a node as its last message has it.
-func requireShownAsSent(t *testing.T, gateway *harness.Gateway, name string, sent pmetric.Metrics) {
+func requireShownAsSent(t *testing.T, gateway *harness.Gateway, name string, message pmetric.Metrics) {
 	t.Helper()
 	var node view.Node
 	require.NoError(t, gateway.Read(t.Context(), "/api/v1/gpu/nodes/"+name, &node))
-	points := otlptest.Points(sent)
+	points := otlptest.Points(message)
 	value := func(metric string, pairs ...string) float64 {
 		t.Helper()
 		for _, p := range otlptest.Of(points, metric) {

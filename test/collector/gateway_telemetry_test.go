@@ -68,12 +68,12 @@ func TestGatewayTelemetryByOTLP(t *testing.T) {
 func telemetryGateway(t *testing.T, dir string, variables []string) *harness.Process {
 	t.Helper()
 	config := filepath.Join(root(t), "config")
-	text, err := os.ReadFile(filepath.Join(config, "parts", "telemetry-otlp.yaml"))
+	text, err := os.ReadFile(filepath.Join(config, "overlays", "telemetry-otlp.yaml"))
 	require.NoError(t, err)
-	part := filepath.Join(dir, "part.yaml")
-	replaceFile(t, part, []byte(strings.Replace(string(text), "interval: 30000", "interval: 500", 1)))
+	overlay := filepath.Join(dir, "overlay.yaml")
+	replaceFile(t, overlay, []byte(strings.Replace(string(text), "interval: 30000", "interval: 500", 1)))
 	args := []string{
-		harness.FeatureGates, "--config", filepath.Join(config, "gateway.yaml"), "--config", part,
+		harness.FeatureGates, "--config", filepath.Join(config, "gateway.yaml"), "--config", overlay,
 	}
 	for key, value := range map[string]string{
 		"receivers::otlp::protocols::grpc::endpoint": freeAddress(t), "receivers::otlp::protocols::http::endpoint": freeAddress(t),

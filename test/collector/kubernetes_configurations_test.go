@@ -19,34 +19,34 @@ import (
 // configuration by itself.
 func TestCombinationsAreValid(t *testing.T) {
 	t.Parallel()
-	view := filepath.Join("parts", "view.yaml")
+	view := filepath.Join("overlays", "view.yaml")
 	for name, c := range map[string]struct{ configs, env []string }{
-		"components/owners": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml")}, nil},
+		"components/owners": {[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml")}, nil},
 		"components/owner-kinds": {
-			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml"), filepath.Join("parts", "owner-kinds.yaml")}, nil,
+			[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml"), filepath.Join("overlays", "owner-kinds.yaml")}, nil,
 		},
-		"components/exec-owner-kinds":    {[]string{"exec.yaml", filepath.Join("parts", "exec-owner-kinds.yaml")}, nil},
-		"components/cluster-owner-kinds": {[]string{"cluster.yaml", filepath.Join("parts", "cluster-owner-kinds.yaml")}, nil},
-		"components/node-labels":         {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-labels.yaml")}, nil},
-		"components/kernel-log":          {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kernel-log.yaml")}, nil},
-		"components/cluster-events":      {[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml")}, nil},
+		"components/exec-owner-kinds":    {[]string{"exec.yaml", filepath.Join("overlays", "exec-owner-kinds.yaml")}, nil},
+		"components/cluster-owner-kinds": {[]string{"cluster.yaml", filepath.Join("overlays", "cluster-owner-kinds.yaml")}, nil},
+		"components/node-labels":         {[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "node-labels.yaml")}, nil},
+		"components/kernel-log":          {[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "kernel-log.yaml")}, nil},
+		"components/cluster-events":      {[]string{"cluster.yaml", filepath.Join("overlays", "cluster-events.yaml")}, nil},
 		"components/cluster-events and cluster-claims": {
-			[]string{"cluster.yaml", filepath.Join("parts", "cluster-events.yaml"), filepath.Join("parts", "cluster-claims.yaml")}, nil,
+			[]string{"cluster.yaml", filepath.Join("overlays", "cluster-events.yaml"), filepath.Join("overlays", "cluster-claims.yaml")}, nil,
 		},
-		"components/cluster-replicas":  {[]string{"cluster.yaml", filepath.Join("parts", "cluster-replicas.yaml")}, nil},
+		"components/cluster-replicas":  {[]string{"cluster.yaml", filepath.Join("overlays", "cluster-replicas.yaml")}, nil},
 		"components/exec-shards":       {[]string{"exec.yaml"}, []string{"GPU_SHARDS=6"}},
-		"components/kubernetes-events": {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil},
-		"components/node-condition":    {[]string{"agent-kubernetes.yaml", filepath.Join("parts", "node-condition.yaml")}, nil},
+		"components/kubernetes-events": {[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "kubernetes-events.yaml")}, nil},
+		"components/node-condition":    {[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "node-condition.yaml")}, nil},
 		"components/kubernetes-events and node-condition": {
-			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "kubernetes-events.yaml"), filepath.Join("parts", "node-condition.yaml")}, nil,
+			[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "kubernetes-events.yaml"), filepath.Join("overlays", "node-condition.yaml")}, nil,
 		},
 		"components/k8s-attributes and kubernetes-events": {
-			[]string{"k8s-attributes.yaml", filepath.Join("parts", "kubernetes-events.yaml")}, nil,
+			[]string{"k8s-attributes.yaml", filepath.Join("overlays", "kubernetes-events.yaml")}, nil,
 		},
 		"components/owners and telemetry-otlp": {
-			[]string{"agent-kubernetes.yaml", filepath.Join("parts", "owners.yaml"), filepath.Join("parts", "telemetry-otlp.yaml")}, nil,
+			[]string{"agent-kubernetes.yaml", filepath.Join("overlays", "owners.yaml"), filepath.Join("overlays", "telemetry-otlp.yaml")}, nil,
 		},
-		"components/exec-shards and telemetry-otlp": {[]string{"exec.yaml", filepath.Join("parts", "telemetry-otlp.yaml")}, []string{"GPU_SHARDS=6"}},
+		"components/exec-shards and telemetry-otlp": {[]string{"exec.yaml", filepath.Join("overlays", "telemetry-otlp.yaml")}, []string{"GPU_SHARDS=6"}},
 		"the page of an agent":                      {[]string{"agent.yaml", view}, nil},
 		"the page of a node":                        {[]string{"agent-kubernetes.yaml", view}, nil},
 		"the page of AMD GPUs":                      {[]string{"amd.yaml", view}, nil},

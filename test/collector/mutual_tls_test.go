@@ -23,7 +23,7 @@ const (
 	rotatedGateway = "receivers: {otlp: {protocols: {grpc: {tls: {reload_interval: 100ms}, keepalive: {server_parameters: {max_connection_age: 1s, max_connection_age_grace: 1s}}}}}}\n"
 )
 
-// Agents and a gateway show each other certificates, with the shipped configurations and parts. Certificates change while both run: data of the agent
+// Agents and a gateway show each other certificates, with the shipped configurations and overlays. Certificates change while both run: data of the agent
 // that has a new one go on, and the agent whose authority the gateway does not trust any more is refused, which its log says.
 func TestMutualTLS(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestMutualTLS(t *testing.T) {
 	require.NoError(t, os.WriteFile(overlay, []byte(rotatedGateway), 0o600))
 	config := filepath.Join(root(t), "config")
 	gateway, err := harness.StartGateway(harness.Options{Binary: binary(t), Dir: t.TempDir(), Env: []string{"OTLP_TLS_DIR=" + gatewayDir}},
-		filepath.Join(config, "gateway.yaml"), backend, filepath.Join(config, "parts", "mtls-gateway.yaml"), overlay)
+		filepath.Join(config, "gateway.yaml"), backend, filepath.Join(config, "overlays", "mtls-gateway.yaml"), overlay)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		gateway.Kill()
@@ -54,7 +54,7 @@ func TestMutualTLS(t *testing.T) {
 	})
 	agent := func(n *node, name, dir string) {
 		s := shipped{
-			configs:  []string{"agent.yaml", filepath.Join("parts", "mtls-agent.yaml")},
+			configs:  []string{"agent.yaml", filepath.Join("overlays", "mtls-agent.yaml")},
 			scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", simulator(t).Full), more: rotatedAgent,
 			env: append(n.environment(), "OTLP_ENDPOINT="+gateway.GRPC, "OTLP_TLS_DIR="+dir, "K8S_NODE_NAME="+name),
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The part for OTLP over HTTP sends every request, below the path of OTLP_URL, with the headers of OTLP_HEADERS, which the log does not have.
+// The overlay for OTLP over HTTP sends every request, below the path of OTLP_URL, with the headers of OTLP_HEADERS, which the log does not show.
 func TestBackendByHTTP(t *testing.T) {
 	t.Parallel()
 	n := prepare(t, spec{})
@@ -33,7 +33,7 @@ func TestBackendByHTTP(t *testing.T) {
 	}))
 	t.Cleanup(backend.Close)
 	s := shipped{
-		configs:  []string{"agent.yaml", filepath.Join("parts", "otlp-http.yaml")},
+		configs:  []string{"agent.yaml", filepath.Join("overlays", "otlp-http.yaml")},
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", simulator(t).Full),
 		env:      append(n.environment(), "OTLP_URL="+backend.URL+"/otlp", "OTLP_HEADERS={authorization: Basic b3BlbjpzZXNhbWU=, X-Scope: lab}"),
 	}

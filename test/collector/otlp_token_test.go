@@ -22,11 +22,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// tokenAgent is the shipped agent with the part for a backend that has TLS and a bearer token.
+// tokenAgent is the shipped agent with the overlay for a backend that has TLS and a bearer token.
 func tokenAgent(t *testing.T, n *node, endpoint, token, ca string) {
 	t.Helper()
 	s := shipped{
-		configs:  []string{"agent.yaml", filepath.Join("parts", "otlp-token.yaml")},
+		configs:  []string{"agent.yaml", filepath.Join("overlays", "otlp-token.yaml")},
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", simulator(t).Full),
 		env:      append(n.environment(), "OTLP_ENDPOINT="+endpoint, "OTLP_TOKEN_FILE="+token, "OTLP_CA_FILE="+ca),
 	}

@@ -45,7 +45,7 @@ func TestOutageLosesNothing(t *testing.T) {
 	d.grown(4)
 	d.sinkUp()
 	d.terminate()
-	messages := d.made()
+	messages := d.timestamps()
 	require.Greater(t, len(messages), 8)
 
 	d.start()

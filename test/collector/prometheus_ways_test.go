@@ -29,7 +29,7 @@ exporters: {prometheus: {metric_expiration: 1h}}
 service: {pipelines: {metrics: {exporters: [EXPORTERS]}}}
 `
 
-// A Prometheus has the same series with the same values by scrape, over OTLP and by remote write, with the shipped agent and the parts for each.
+// A Prometheus has the same series with the same values by scrape, over OTLP and by remote write, with the shipped agent and the overlays for each.
 // Over OTLP the series have those resource attributes that the shipped configuration of Prometheus promotes, through the other ways all.
 func TestPrometheusWaysAgree(t *testing.T) {
 	t.Parallel()
@@ -37,13 +37,13 @@ func TestPrometheusWaysAgree(t *testing.T) {
 	n := prepare(t, spec{scenario: "gpus = 2\n[gpu *]\nboard = h100\npower = 250\n[process worker]\ngpu = *\ncount = 3\npid = 40001\nmemory = 1Gi\nsm = 7\n"})
 	exporters := []string{"otlp_grpc", "prometheus_remote_write"}
 	s := shipped{
-		configs:  []string{"agent.yaml", filepath.Join("parts", "prometheus-remote-write.yaml")},
+		configs:  []string{"agent.yaml", filepath.Join("overlays", "prometheus-remote-write.yaml")},
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}", simulator(t).Full),
 		env:      n.environment(),
 	}
 	byOTLP := shippedOTLP(t, func(rules []byte) []byte { return rules })
 	if byOTLP != "" {
-		s.configs = append(s.configs, filepath.Join("parts", "prometheus-otlp.yaml"))
+		s.configs = append(s.configs, filepath.Join("overlays", "prometheus-otlp.yaml"))
 		s.env = append(s.env, "PROMETHEUS_URL=http://"+byOTLP)
 		exporters = append(exporters, "otlp_http/prometheus")
 	}

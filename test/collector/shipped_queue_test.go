@@ -71,7 +71,7 @@ func (d *delivery) start() {
 		Binary: binary(t), Dir: d.dir,
 		Args: []string{
 			"--config", filepath.Join(root(t), "config", "agent.yaml"),
-			"--config", filepath.Join(root(t), "config", "parts", "persistent-queue.yaml"), "--config", path,
+			"--config", filepath.Join(root(t), "config", "overlays", "persistent-queue.yaml"), "--config", path,
 		},
 		Env: append(d.environment(), "OTLP_ENDPOINT="+d.backend, "OTELCOL_GPU_STORAGE="+d.storage, "K8S_NODE_NAME=node-a"),
 	})
@@ -101,8 +101,8 @@ func (d *delivery) terminate() {
 	assert.Zero(d.t, code, "exit code")
 }
 
-// made returns the times of all messages that the receiver has produced, as noted by the witness.
-func (d *delivery) made() []pcommon.Timestamp {
+// timestamps returns the times of all messages that the receiver has produced, as noted by the witness.
+func (d *delivery) timestamps() []pcommon.Timestamp {
 	d.t.Helper()
 	text, err := os.ReadFile(d.witness)
 	require.NoError(d.t, err)
@@ -132,6 +132,6 @@ func (d *delivery) lacking(timestamps []pcommon.Timestamp) (lacking []pcommon.Ti
 // grown waits until the receiver has produced this many more messages.
 func (d *delivery) grown(count int) {
 	d.t.Helper()
-	before := len(d.made())
-	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.made()) >= before+count })
+	before := len(d.timestamps())
+	eventually(d.t, patience, "the receiver goes on", func() bool { return len(d.timestamps()) >= before+count })
 }

@@ -39,13 +39,13 @@ type apiServer struct {
 
 	objects map[string][]any // by resource, "pods" or "replicasets.apps"
 
-	mu    sync.Mutex
-	asked map[string]bool
+	mu      sync.Mutex
+	queries map[string]bool
 }
 
 func newAPIServer(t *testing.T, objects map[string][]any) *apiServer {
 	t.Helper()
-	s := &apiServer{objects: objects, asked: map[string]bool{}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	s := &apiServer{objects: objects, queries: map[string]bool{}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -61,7 +61,7 @@ func newAPIServer(t *testing.T, objects map[string][]any) *apiServer {
 func (s *apiServer) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.asked))
+	return slices.Sorted(maps.Keys(s.queries))
 }
 
 func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +135,7 @@ func (s *apiServer) get(w http.ResponseWriter, r *http.Request, namespace, resou
 func (s *apiServer) note(request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked[request] = true
+	s.queries[request] = true
 }
 
 // items returns the objects of a resource that a field selector on the node selects.

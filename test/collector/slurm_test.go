@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slurmBoard is the dashboard of Slurm's jobs: only an agent with parts/slurm.yaml has its data.
+// slurmBoard is the dashboard of Slurm's jobs: only an agent with overlays/slurm.yaml has its data.
 const slurmBoard = "gpureceiver-slurm"
 
 // slurmExpectations are the answers to the queries on Slurm of docs/operate/queries.md, by the label that distinguishes the series.
@@ -31,7 +31,7 @@ var slurmExpectations = map[string]struct {
 	"Energy, by user of Slurm":       {"slurm_job_user", map[string]float64{"ada": 20 * (600 + 70) / 3.6e6, "rosalind": 20 * 70 / 3.6e6}, 0.3},
 }
 
-// A node of Slurm with parts/slurm.yaml: every panel of the dashboard of Slurm and every documented query has an answer, by account, user and job.
+// A node of Slurm with overlays/slurm.yaml: every panel of the dashboard of Slurm and every documented query has an answer, by account, user and job.
 func TestSlurm(t *testing.T) {
 	t.Parallel()
 	tool(t, "prometheus")
@@ -48,7 +48,7 @@ func TestSlurm(t *testing.T) {
 	}
 	require.NoError(t, os.Chmod(filepath.Join(n.dir, "jobs"), 0o755)) // as the prolog creates it
 	s := shipped{
-		configs:  []string{"agent.yaml", filepath.Join("parts", "slurm.yaml")},
+		configs:  []string{"agent.yaml", filepath.Join("overlays", "slurm.yaml")},
 		scrapers: fmt.Sprintf("scrapers: {nvml: {library_path: %q}}\n    attribution: {processes: {proc_path: %q, any_pid_namespace: true}}", simulator(t).Full, n.proc),
 		env:      append(n.environment(), "K8S_NODE_NAME=", "K8S_CLUSTER_NAME=", "GPU_JOB_MAPPING_DIR="+filepath.Join(n.dir, "jobs")),
 	}
@@ -59,9 +59,9 @@ func TestSlurm(t *testing.T) {
 
 	panels := 0
 	for _, panel := range everyQuery(t) {
-		if strings.HasPrefix(panel.where, slurmBoard+":") {
+		if strings.HasPrefix(panel.place, slurmBoard+":") {
 			panels++
-			someNumbers(t, panel.where, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
+			someNumbers(t, panel.place, func() map[string]float64 { return answered(t, address, selected(panel.expression, nil)) })
 		}
 	}
 	assert.Greater(t, panels, 10)

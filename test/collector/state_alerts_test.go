@@ -19,7 +19,7 @@ import (
 var stateAlerts = []struct {
 	alert    string
 	scenario string      // the state
-	sent     []sentState // 1 while it lasts, then 0
+	states   []sentState // 1 while it lasts, then 0
 }{
 	{"GPUFailed", "[fault f]\ngpu = 0\nkind = lost", []sentState{
 		{"hw.gpu.fault", "error.type", "lost"},
@@ -87,7 +87,7 @@ func TestStateAlerts(t *testing.T) {
 		t.Helper()
 		for _, address := range n.prometheus {
 			for i, c := range stateAlerts {
-				for _, s := range c.sent {
+				for _, s := range c.states {
 					eventually(t, patience, fmt.Sprint(s.query(i), " is ", is), func() bool { return ask(t, address, s.query(i)) == is })
 				}
 			}
@@ -100,7 +100,7 @@ func TestStateAlerts(t *testing.T) {
 	n.set("")
 	points := n.next("all are well", full(gpus))
 	for i, c := range stateAlerts {
-		for _, s := range c.sent {
+		for _, s := range c.states {
 			value, ok := points.Value(s.metric, "hw.name", fmt.Sprintf("nvidia%d", i), s.attribute, s.value)
 			require.True(t, ok, "%v is sent", s)
 			assert.Zero(t, value, "%v", s)

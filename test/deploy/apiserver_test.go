@@ -46,7 +46,7 @@ func realAPIServer(t *testing.T) *rest.Config {
 func TestRealAPIServer(t *testing.T) {
 	t.Parallel()
 	objects := slices.Concat(
-		build(t, with(t, "agent", "nvidia-runtime", "amd-fdinfo", "owners", "dra", "telemetry-otlp")),
+		build(t, withComponents(t, "agent", "nvidia-runtime", "amd-fdinfo", "owners", "dra", "telemetry-otlp")),
 		build(t, filepath.Join(manifests, "cluster")), build(t, filepath.Join(manifests, "exec-sharded")),
 	)
 	rights := build(t, filepath.Join(manifests, "exec-driver-pods"))
@@ -91,7 +91,7 @@ func TestRealAPIServer(t *testing.T) {
 	}
 	assert.Equal(t, 3, pods)
 	for _, c := range accesses {
-		verb, rest, _ := strings.Cut(c.what, " ")
+		verb, rest, _ := strings.Cut(c.title, " ")
 		resource, namespace, _ := strings.Cut(rest, " in ")
 		resource, subresource, _ := strings.Cut(resource, "/")
 		resource, group, _ := strings.Cut(resource, ".")
@@ -111,7 +111,7 @@ func TestRealAPIServer(t *testing.T) {
 		for start := time.Now(); allowed() != c.allowed && time.Since(start) < time.Minute; { // the server learns of the roles a little later
 			time.Sleep(100 * time.Millisecond)
 		}
-		assert.Equal(t, c.allowed, status.Allowed, "%s: %s: %s", c.account, c.what, status.Reason)
+		assert.Equal(t, c.allowed, status.Allowed, "%s: %s: %s", c.account, c.title, status.Reason)
 	}
 	checkPages(t, config, client)
 	checkAsked(t, config, client)
@@ -239,8 +239,8 @@ func (t trip) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // accesses are the permissions that accounts must or must not have. Without a namespace a permission applies to all of them.
 var accesses = []struct {
-	account, what string
-	allowed       bool
+	account, title string
+	allowed        bool
 }{
 	{"gpureceiver-agent", "list pods", true},
 	{"gpureceiver-agent", "get replicasets.apps", true},

@@ -92,7 +92,7 @@ agent:
 			t.Parallel()
 			directory := filepath.Join(manifests, c.base)
 			if c.components != nil {
-				directory = with(t, c.base, c.components...)
+				directory = withComponents(t, c.base, c.components...)
 			}
 			want, got := asRead(t, build(t, directory)), asRead(t, rendered(t, unchecked+c.values))
 			assert.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))

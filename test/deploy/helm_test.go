@@ -98,7 +98,7 @@ func shipped(t *testing.T) map[string]string {
 		got[name] = filepath.Join(root, "config", name)
 	}
 	for directory, pattern := range map[string]string{
-		"parts": filepath.Join("config", "parts", "*.yaml"), "rules": filepath.Join("deploy", "prometheus", "*.rules.yaml"),
+		"overlays": filepath.Join("config", "overlays", "*.yaml"), "rules": filepath.Join("deploy", "prometheus", "*.rules.yaml"),
 	} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)

@@ -36,8 +36,8 @@ func build(t *testing.T, directory string) []object {
 	return decode(t, directory, out)
 }
 
-// with is a kustomization of the agent and components.
-func with(t *testing.T, base string, components ...string) string {
+// withComponents is a kustomization of the agent and components.
+func withComponents(t *testing.T, base string, components ...string) string {
 	t.Helper()
 	directory, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestComponents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			objects := build(t, with(t, c.base, c.components...))
+			objects := build(t, withComponents(t, c.base, c.components...))
 			assert.Equal(t, 1, checkPods(t, objects, c.add...))
 			c.check(t, only(t, objects), objects)
 		})

@@ -52,7 +52,7 @@ func TestListenersAreTold(t *testing.T) {
 		}
 	}
 	var files []string
-	for _, pattern := range []string{"../../config/*.yaml", "../../config/parts/*.yaml"} {
+	for _, pattern := range []string{"../../config/*.yaml", "../../config/overlays/*.yaml"} {
 		got, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		files = append(files, got...)
@@ -75,7 +75,7 @@ func TestListenersAreTold(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 4, shown, "demo, run, gateway and the part")
+	assert.Equal(t, 4, shown, "demo, run, gateway and the overlay")
 	assert.True(t, documented["9410"])
 }
 

@@ -165,23 +165,23 @@ func TestConfigMapsAreTheShippedConfigurations(t *testing.T) {
 	t.Parallel()
 	for file, shipped := range map[string]struct{ name, namespace, config string }{
 		"agent/configmap.yaml":                     {"gpureceiver-agent", "gpureceiver-agent", "agent-kubernetes.yaml"},
-		"components/owners/configmap.yaml":         {"gpureceiver-agent-owners", "gpureceiver-agent", "parts/owners.yaml"},
-		"components/owner-kinds/configmap.yaml":    {"gpureceiver-agent-owner-kinds", "gpureceiver-agent", "parts/owner-kinds.yaml"},
-		"components/node-labels/configmap.yaml":    {"gpureceiver-agent-node-labels", "gpureceiver-agent", "parts/node-labels.yaml"},
-		"components/kernel-log/configmap.yaml":     {"gpureceiver-agent-kernel-log", "gpureceiver-agent", "parts/kernel-log.yaml"},
-		"components/node-condition/configmap.yaml": {"gpureceiver-agent-node-condition", "gpureceiver-agent", "parts/node-condition.yaml"},
+		"components/owners/configmap.yaml":         {"gpureceiver-agent-owners", "gpureceiver-agent", "overlays/owners.yaml"},
+		"components/owner-kinds/configmap.yaml":    {"gpureceiver-agent-owner-kinds", "gpureceiver-agent", "overlays/owner-kinds.yaml"},
+		"components/node-labels/configmap.yaml":    {"gpureceiver-agent-node-labels", "gpureceiver-agent", "overlays/node-labels.yaml"},
+		"components/kernel-log/configmap.yaml":     {"gpureceiver-agent-kernel-log", "gpureceiver-agent", "overlays/kernel-log.yaml"},
+		"components/node-condition/configmap.yaml": {"gpureceiver-agent-node-condition", "gpureceiver-agent", "overlays/node-condition.yaml"},
 		"components/kubernetes-events/configmap.yaml": {
-			"gpureceiver-agent-kubernetes-events", "gpureceiver-agent", "parts/kubernetes-events.yaml",
+			"gpureceiver-agent-kubernetes-events", "gpureceiver-agent", "overlays/kubernetes-events.yaml",
 		},
 		"components/k8s-attributes/configmap.yaml": {"gpureceiver-agent-k8s-attributes", "gpureceiver-agent", "k8s-attributes.yaml"},
-		"components/telemetry-otlp/configmap.yaml": {"any", "", "parts/telemetry-otlp.yaml"}, // a patch
-		"components/cluster-events/configmap.yaml": {"gpureceiver-cluster-events", "gpureceiver-cluster", "parts/cluster-events.yaml"},
-		"components/cluster-claims/configmap.yaml": {"gpureceiver-cluster-claims", "gpureceiver-cluster", "parts/cluster-claims.yaml"},
+		"components/telemetry-otlp/configmap.yaml": {"any", "", "overlays/telemetry-otlp.yaml"}, // a patch
+		"components/cluster-events/configmap.yaml": {"gpureceiver-cluster-events", "gpureceiver-cluster", "overlays/cluster-events.yaml"},
+		"components/cluster-claims/configmap.yaml": {"gpureceiver-cluster-claims", "gpureceiver-cluster", "overlays/cluster-claims.yaml"},
 		"components/cluster-owner-kinds/configmap.yaml": {
-			"gpureceiver-cluster-owner-kinds", "gpureceiver-cluster", "parts/cluster-owner-kinds.yaml",
+			"gpureceiver-cluster-owner-kinds", "gpureceiver-cluster", "overlays/cluster-owner-kinds.yaml",
 		},
-		"components/exec-owner-kinds/configmap.yaml": {"gpureceiver-exec-owner-kinds", "gpureceiver-exec", "parts/exec-owner-kinds.yaml"},
-		"components/cluster-replicas/configmap.yaml": {"gpureceiver-cluster-replicas", "gpureceiver-cluster", "parts/cluster-replicas.yaml"},
+		"components/exec-owner-kinds/configmap.yaml": {"gpureceiver-exec-owner-kinds", "gpureceiver-exec", "overlays/exec-owner-kinds.yaml"},
+		"components/cluster-replicas/configmap.yaml": {"gpureceiver-cluster-replicas", "gpureceiver-cluster", "overlays/cluster-replicas.yaml"},
 		"cluster/configmap.yaml":                     {"gpureceiver-cluster", "gpureceiver-cluster", "cluster.yaml"},
 		"exec/configmap.yaml":                        {"gpureceiver-exec", "gpureceiver-exec", "exec.yaml"},
 	} {

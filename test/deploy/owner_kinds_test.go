@@ -17,7 +17,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/kube"
 )
 
-// usualOwners are the owners that the shipped parts have read, as a reference names each.
+// usualOwners are the owners that the shipped overlays have read, as a reference names each.
 var usualOwners = []struct{ kind, version, Kind string }{
 	{"replicasets.apps", "apps/v1", "ReplicaSet"},
 	{"jobs.batch", "batch/v1", "Job"},
@@ -37,10 +37,10 @@ var usualOwners = []struct{ kind, version, Kind string }{
 	{"broadcastjobs.apps.kruise.io", "apps.kruise.io/v1alpha1", "BroadcastJob"},
 }
 
-// kindsOf returns the kinds of owners that a part of config/parts configures below a key of the receiver.
-func kindsOf(t *testing.T, part string, key ...string) []string {
+// kindsOf returns the kinds of owners that an overlay of config/overlays configures below a key of the receiver.
+func kindsOf(t *testing.T, overlay string, key ...string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "config", "parts", part))
+	text, err := os.ReadFile(filepath.Join(root, "config", "overlays", overlay))
 	require.NoError(t, err)
 	var config map[string]any
 	require.NoError(t, yaml.Unmarshal(text, &config))
@@ -55,7 +55,7 @@ func kindsOf(t *testing.T, part string, key ...string) []string {
 	return result.Kinds
 }
 
-// The parts of all shapes have the same kinds, and those that are the default.
+// The overlays of all modes have the same kinds, and those that are the default.
 func TestOwnerKindsAreTheSame(t *testing.T) {
 	t.Parallel()
 	var want []string

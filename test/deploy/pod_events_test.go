@@ -39,7 +39,7 @@ type watchedPods struct {
 
 func newWatchedPods(t *testing.T, components []string, settings map[string]any) *watchedPods {
 	t.Helper()
-	config, client := applied(t, build(t, with(t, "cluster", components...)))
+	config, client := applied(t, build(t, withComponents(t, "cluster", components...)))
 	w := &watchedPods{client: client, logs: new(consumertest.LogsSink)}
 	teamNamespace(t, client)
 	_, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}}, metav1.CreateOptions{})

@@ -34,7 +34,7 @@ type posting struct {
 
 func newPosting(t *testing.T, components ...string) *posting {
 	t.Helper()
-	config, client := applied(t, build(t, with(t, "agent", components...)))
+	config, client := applied(t, build(t, withComponents(t, "agent", components...)))
 	p := &posting{config: config, client: client}
 	for _, node := range []string{"node-a", "node-b"} {
 		_, err := client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})

@@ -35,14 +35,14 @@ type apiServer struct {
 	url   string
 	kinds map[string][]metav1.APIResource // of owners, by API group
 
-	mu    sync.Mutex
-	asked map[string]bool
-	wrong []string
+	mu      sync.Mutex
+	queries map[string]bool
+	wrong   []string
 }
 
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
-	s := &apiServer{asked: map[string]bool{}, kinds: map[string][]metav1.APIResource{}}
+	s := &apiServer{queries: map[string]bool{}, kinds: map[string][]metav1.APIResource{}}
 	for _, owner := range usualOwners {
 		kind := schema.ParseGroupResource(owner.kind)
 		s.kinds[kind.Group] = append(s.kinds[kind.Group], metav1.APIResource{Name: kind.Resource, Kind: owner.Kind, Namespaced: true})
@@ -79,7 +79,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 			resource += "." + path[1]
 		}
 		s.mu.Lock()
-		s.asked["get "+resource] = true
+		s.queries["get "+resource] = true
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(&metav1.PartialObjectMetadata{
 			TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
@@ -91,7 +91,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method == http.MethodGet && len(path) == 4 && path[0] == "api" && path[2] == "nodes" && r.URL.RawQuery == "":
 		s.mu.Lock()
-		s.asked["get nodes"] = true
+		s.queries["get nodes"] = true
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(&metav1.PartialObjectMetadata{
 			TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}, ObjectMeta: metav1.ObjectMeta{Name: path[3], UID: "uid"},
@@ -99,13 +99,13 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	case strings.HasPrefix(r.URL.Path, "/api/v1/nodes/") && strings.HasSuffix(r.URL.Path, "/status"):
 		s.mu.Lock()
-		s.asked[strings.ToLower(r.Method)+" nodes/status"] = true
+		s.queries[strings.ToLower(r.Method)+" nodes/status"] = true
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(&corev1.Node{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}, ObjectMeta: metav1.ObjectMeta{Name: path[3]}})
 		return
 	case (r.Method == http.MethodPost || r.Method == http.MethodPatch) && len(path) >= 5 && path[4] == "events":
 		s.mu.Lock()
-		s.asked[map[string]string{http.MethodPost: "create", http.MethodPatch: "patch"}[r.Method]+" events"] = true
+		s.queries[map[string]string{http.MethodPost: "create", http.MethodPatch: "patch"}[r.Method]+" events"] = true
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(&corev1.Event{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Event"}, ObjectMeta: metav1.ObjectMeta{Namespace: path[3], Name: "taken"},
@@ -124,9 +124,9 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	if watch {
-		s.asked["watch "+resource] = true
+		s.queries["watch "+resource] = true
 	} else {
-		s.asked["list "+resource] = true
+		s.queries["list "+resource] = true
 	}
 	s.mu.Unlock()
 	if watch {
@@ -148,7 +148,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 func (s *apiServer) requests() (list, wrong []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.asked)), slices.Clone(s.wrong)
+	return slices.Sorted(maps.Keys(s.queries)), slices.Clone(s.wrong)
 }
 
 // granted returns the permissions of ClusterRoles and Roles, as verb and resource, except the permissions on pods/exec, which require a

@@ -48,7 +48,7 @@ func TestUnit(t *testing.T) {
 	t.Parallel()
 	_, settings := unit(t)
 	assert.Equal(t, "/usr/local/bin/otelcol-gpu $OTELCOL_OPTIONS", settings["ExecStart"])
-	assert.Equal(t, []string{"/etc/otelcol-gpu/agent.yaml", "/usr/local/share/otelcol-gpu/config/parts/view.yaml"}, configurations(settings["OTELCOL_OPTIONS"]))
+	assert.Equal(t, []string{"/etc/otelcol-gpu/agent.yaml", "/usr/local/share/otelcol-gpu/config/overlays/view.yaml"}, configurations(settings["OTELCOL_OPTIONS"]))
 	assert.Equal(t, "yes", settings["DynamicUser"])
 	assert.Equal(t, "yes", settings["NoNewPrivileges"])
 	bounding, there := settings["CapabilityBoundingSet"]

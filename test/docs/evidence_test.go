@@ -21,7 +21,7 @@ import (
 //go:embed evidence.tsv
 var evidenceList string
 
-type evidence struct{ page, language, first, kind, what string }
+type evidence struct{ page, language, first, kind, subject string }
 
 func evidences(t *testing.T) []evidence {
 	t.Helper()
@@ -55,7 +55,7 @@ func TestBlocksAreRun(t *testing.T) {
 		used[e] = true
 		switch e.kind {
 		case "run":
-			assert.True(t, tests[e.what], "%s: there is no test %s", b.page, e.what)
+			assert.True(t, tests[e.subject], "%s: there is no test %s", b.page, e.subject)
 		case "needs":
 			needs++
 		default:

@@ -81,9 +81,9 @@ func configurationKeys(t *testing.T) []string {
 	}
 	files, err := filepath.Glob(filepath.Join(repository(t), "config", "*.yaml"))
 	require.NoError(t, err)
-	parts, err := filepath.Glob(filepath.Join(repository(t), "config", "parts", "*.yaml"))
+	overlays, err := filepath.Glob(filepath.Join(repository(t), "config", "overlays", "*.yaml"))
 	require.NoError(t, err)
-	for _, file := range append(files, parts...) {
+	for _, file := range append(files, overlays...) {
 		reference.Given("", readYAML(t, file), settings)
 	}
 	var keys []string

@@ -67,7 +67,7 @@ func classes(t *testing.T) []class {
 //go:embed inline.tsv
 var othersNames string
 
-type othersName struct{ text, page, whose string }
+type othersName struct{ text, page, owner string }
 
 func othersNameList(t *testing.T) []othersName {
 	t.Helper()

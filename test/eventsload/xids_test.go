@@ -52,7 +52,7 @@ type node struct {
 	host     gpu.Host
 	clock    time.Time            // of the last XID
 	last     map[string]time.Time // record of each GPU
-	sent     int64                // XIDs in records
+	xids     int64                // XIDs in records
 	records  int
 	dropped  int64
 	disorder []string
@@ -91,9 +91,9 @@ func (n *node) consume(logs plog.Logs) {
 				id, _ := r.Attributes().Get("hw.id")
 				count, summed := r.Attributes().Get("hw.gpu.event.count")
 				if summed {
-					n.sent += count.Int()
+					n.xids += count.Int()
 				} else {
-					n.sent++
+					n.xids++
 				}
 				timestamp := r.Timestamp().AsTime()
 				if timestamp.Before(n.last[id.Str()]) {
@@ -131,8 +131,8 @@ func TestBurstsOfXIDs(t *testing.T) {
 			}
 			grown := heap() - first
 			n.consume(n.pipeline.LastLogs(&n.host))
-			t.Logf("%s: %d XIDs in %d records; the heap grew by %d KiB after the first burst", c.name, n.sent, n.records, grown>>10)
-			assert.EqualValues(t, rounds*burst, n.sent)
+			t.Logf("%s: %d XIDs in %d records; the heap grew by %d KiB after the first burst", c.name, n.xids, n.records, grown>>10)
+			assert.EqualValues(t, rounds*burst, n.xids)
 			assert.Zero(t, n.dropped)
 			assert.Empty(t, n.disorder)
 			assert.Less(t, grown, int64(most))
@@ -152,9 +152,9 @@ func TestBurstsOfXIDsWithoutConsumer(t *testing.T) {
 	}
 	grown := heap() - first
 	n.consume(n.pipeline.LastLogs(&n.host))
-	t.Logf("no consumer: %d XIDs sent at the end, %d dropped; the heap grew by %d KiB after the first burst", n.sent, n.dropped, grown>>10)
+	t.Logf("no consumer: %d XIDs sent at the end, %d dropped; the heap grew by %d KiB after the first burst", n.xids, n.dropped, grown>>10)
 	assert.Positive(t, n.dropped)
-	assert.EqualValues(t, rounds*burst, n.sent+n.dropped, "nothing is lost that is not counted")
+	assert.EqualValues(t, rounds*burst, n.xids+n.dropped, "nothing is lost that is not counted")
 	assert.Empty(t, n.disorder, "what is left is in order")
 	assert.Less(t, grown, int64(most))
 }

@@ -47,12 +47,12 @@ var compared = func() map[string]bool {
 	return all
 }()
 
-// of returns the mean of a quantity of a GPU over the reads that have it, or its rate.
-func (q *quantity) of(reads []read, id string) gpu.Opt[float64] {
-	var at, values []float64
+// value returns the mean of a quantity of a GPU over the reads that have it, or its rate.
+func (q *quantity) value(reads []read, id string) gpu.Opt[float64] {
+	var times, values []float64
 	for _, r := range reads {
 		if v, known := r.points.Value(q.metric, append([]string{"hw.id", id}, q.attributes...)...); known {
-			at, values = append(at, r.at), append(values, v*q.scale)
+			times, values = append(times, r.time), append(values, v*q.scale)
 		}
 	}
 	last := len(values) - 1
@@ -60,7 +60,7 @@ func (q *quantity) of(reads []read, id string) gpu.Opt[float64] {
 	case last < 0 || q.rate && last == 0:
 		return gpu.Opt[float64]{}
 	case q.rate:
-		return gpu.Some((values[last] - values[0]) / (at[last] - at[0]))
+		return gpu.Some((values[last] - values[0]) / (times[last] - times[0]))
 	}
 	sum := 0.
 	for _, v := range values {
@@ -132,26 +132,26 @@ func (t *test) checks(id string) []check {
 		reads := t.sources[0].during(p)
 		switch p.Phase {
 		case idle, arithmetic:
-			if want, known := power.of(reads, id).Get(); known {
-				all = append(all, factor(p.Phase, energy, want, .95, 1.05, energy.of(reads, id)))
+			if want, known := power.value(reads, id).Get(); known {
+				all = append(all, factor(p.Phase, energy, want, .95, 1.05, energy.value(reads, id)))
 			}
 			if p.Phase == idle {
-				before = own.of(reads, id)
+				before = own.value(reads, id)
 				continue
 			}
-			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.of(reads, id)))
+			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.value(reads, id)))
 		case halfDuty:
-			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.of(reads, id)))
+			all = append(all, near(p.Phase, utilization, p.Busy/p.duration(), .1, utilization.value(reads, id)))
 		case deviceCopy: // each byte is read and written
 			if t.load.MemoryRate > 0 {
-				all = append(all, factor(p.Phase, dram, 2*p.Bytes/p.duration()/t.load.MemoryRate, .8, 1.2, dram.of(reads, id)))
+				all = append(all, factor(p.Phase, dram, 2*p.Bytes/p.duration()/t.load.MemoryRate, .8, 1.2, dram.value(reads, id)))
 			}
 		case hostCopy: // packets have headers
-			all = append(all, factor(p.Phase, pcie, p.Bytes/p.duration()*pcie.scale, .95, 1.3, pcie.of(reads, id)))
+			all = append(all, factor(p.Phase, pcie, p.Bytes/p.duration()*pcie.scale, .95, 1.3, pcie.value(reads, id)))
 		case allocation:
 			grown := gpu.Opt[float64]{}
 			if a, known := before.Get(); known {
-				if b, known := own.of(reads, id).Get(); known {
+				if b, known := own.value(reads, id).Get(); known {
 					grown = gpu.Some(b - a)
 				}
 			}

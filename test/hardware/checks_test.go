@@ -34,8 +34,8 @@ func TestChecks(t *testing.T) {
 		d.Begin = 10 * float64(len(phases))
 		d.End = d.Begin + 10
 		phases = append(phases, d)
-		s.all = append(s.all, read{at: d.Begin + 1, points: []harness.Point{point(memory, 1), point(utilization, .3)}},
-			read{at: d.Begin + 3, points: at3}, read{at: d.Begin + 9, points: at9})
+		s.all = append(s.all, read{time: d.Begin + 1, points: []harness.Point{point(memory, 1), point(utilization, .3)}},
+			read{time: d.Begin + 3, points: at3}, read{time: d.Begin + 9, points: at9})
 	}
 	add(done{Phase: "idle"}, []harness.Point{point(power, 70), point(energy, 1000), point(processMemory, 500, "process.pid", "7")},
 		[]harness.Point{point(power, 80), point(energy, 1450), point(processMemory, 500, "process.pid", "7")})

@@ -25,7 +25,7 @@ import (
 type source struct {
 	vendor, name, scraper string
 	interval              time.Duration
-	wanted                int // reads in each phase
+	targetReads           int // reads in each phase
 	sink                  *harness.Sink
 
 	mu  sync.Mutex
@@ -34,7 +34,7 @@ type source struct {
 
 // read is one read of a source.
 type read struct {
-	at      float64
+	time    float64
 	points  harness.Points // those that are compared
 	message pmetric.Metrics
 }
@@ -121,11 +121,11 @@ func (t *test) stopCollector() {
 }
 
 func (s *source) add(message pmetric.Metrics) {
-	at, ok := harness.MessageTime(message)
+	timestamp, ok := harness.MessageTime(message)
 	if !ok {
 		return
 	}
-	r := read{at: seconds(at.AsTime()), message: message}
+	r := read{time: seconds(timestamp.AsTime()), message: message}
 	for _, p := range harness.Flatten(message) {
 		if compared[p.Metric] {
 			r.points = append(r.points, p)
@@ -140,7 +140,7 @@ func (s *source) add(message pmetric.Metrics) {
 func (s *source) between(begin, end float64) []read {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.all), func(r read) bool { return r.at < begin || r.at > end })
+	return slices.DeleteFunc(slices.Clone(s.all), func(r read) bool { return r.time < begin || r.time > end })
 }
 
 // during returns the reads of a phase without the first ones, which also stand for the time before it.

@@ -31,7 +31,7 @@ const (
 type load struct {
 	loaded
 	cmd    *exec.Cmd
-	in     io.WriteCloser
+	input  io.WriteCloser
 	out    *bufio.Scanner
 	errors bytes.Buffer
 }
@@ -62,7 +62,7 @@ func startLoad(program string) (*load, error) {
 	l := &load{cmd: exec.Command(program)}
 	l.cmd.Stderr = &l.errors
 	var err error
-	if l.in, err = l.cmd.StdinPipe(); err != nil {
+	if l.input, err = l.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	out, err := l.cmd.StdoutPipe()
@@ -85,21 +85,21 @@ func (l *load) next(into any) error {
 	if l.out.Scan() {
 		return json.Unmarshal(l.out.Bytes(), into)
 	}
-	_ = l.in.Close()
+	_ = l.input.Close()
 	_ = l.cmd.Wait()
 	return errors.Join(fmt.Errorf("the load has ended: %s", strings.TrimSpace(l.errors.String())), l.out.Err())
 }
 
 // step begins a phase, or ends it with any other text, and returns what is known of it then.
 func (l *load) step(text string) (d done, err error) {
-	if _, err = fmt.Fprintln(l.in, text); err == nil {
+	if _, err = fmt.Fprintln(l.input, text); err == nil {
 		err = l.next(&d)
 	}
 	return d, err
 }
 
 func (l *load) stop() {
-	_ = l.in.Close()
+	_ = l.input.Close()
 	_ = l.cmd.Process.Kill()
 	_ = l.cmd.Wait()
 }

@@ -33,9 +33,9 @@ func (o *options) sources() []*source {
 			continue
 		}
 		for i, v := range vendors[vendor] {
-			s := &source{vendor: vendor, name: v.name, scraper: v.scraper, interval: o.interval, wanted: 4}
+			s := &source{vendor: vendor, name: v.name, scraper: v.scraper, interval: o.interval, targetReads: 4}
 			if i > 0 { // a tool, which may take a second or two
-				s.interval, s.wanted = 3*o.interval, 1
+				s.interval, s.targetReads = 3*o.interval, 1
 			}
 			all = append(all, s)
 		}

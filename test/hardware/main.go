@@ -132,7 +132,7 @@ func (t *test) play(ctx context.Context, name string) error {
 				return len(t.sources[0].xids()) > 0
 			}
 			p.End = seconds(time.Now())
-			return len(s.during(&p)) >= s.wanted
+			return len(s.during(&p)) >= s.targetReads
 		})
 	}
 	if name == idle || name == arithmetic {

@@ -104,7 +104,7 @@ func (t *test) writeSources(b *strings.Builder) {
 				q := &shown[n]
 				fmt.Fprintf(b, "| %s | %s | %s |", id, p.Phase, strings.TrimSpace(q.name+" "+q.unit))
 				for _, s := range t.sources {
-					fmt.Fprintf(b, " %s |", text(q.of(s.during(p), id)))
+					fmt.Fprintf(b, " %s |", text(q.value(s.during(p), id)))
 				}
 				b.WriteString("\n")
 			}

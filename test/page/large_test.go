@@ -5,13 +5,19 @@ package page
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/test/page/fleets"
@@ -122,3 +128,130 @@ func (c *counted) Write(b []byte) (int, error) {
 
 // Unwrap lets the stream flush.
 func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// slowLink is a link of 50 kB/s with a latency of 200 ms.
+var slowLink = network.EmulateNetworkConditionsByRuleParams{
+	MatchedNetworkConditions: []*network.Conditions{{Latency: 200, DownloadThroughput: 50_000, UploadThroughput: 50_000}},
+}
+
+// Over a slow link 8,000 GPUs take little, each of them once, and after that only what changes.
+func TestFleetOf8000OverASlowLink(t *testing.T) {
+	const (
+		maxFirst  = 400_000 // bytes until the fleet is shown: 8 s
+		maxUpdate = 15_000
+	)
+	s := fleets.Large(1000)
+	reader := fleets.NewReader(s)
+	p := openHandler(t, reader, fleets.Handler(reader), "/docs") // without the fleet
+	require.NoError(t, call(p.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}))
+	_, err := chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, slowLink)
+	require.NoError(t, err)
+	traffic := &traffic{tiles: map[string]bool{}}
+	require.NoError(t, chromedp.Listen(p.ctx, traffic.event))
+	p.visit("/")
+	p.until(`document.querySelector(".map canvas")?.width > 300 && document.querySelectorAll(".cell-list tbody tr").length === 25`)
+	p.until(`document.querySelector('[data-total="problems"] .total-value').innerText !== "–"`)
+	bytes, tiles, aborted := traffic.take()
+	t.Logf("8,000 GPUs: %d bytes", bytes)
+	assert.Less(t, bytes, maxFirst)
+	assert.Equal(t, 1, tiles, "requests for all tiles")
+	assert.Zero(t, aborted)
+
+	s = fleets.Copy(s)
+	s.Generation++
+	for _, n := range s.Nodes[:100] {
+		n.GPUs[0].Status, n.GPUs[0].Utilization.General = new("ok"), new(0.123)
+	}
+	reader.Set(s)
+	p.until(`document.querySelector(".cell-list tbody tr").innerText.includes("12 %")`)
+	bytes, _, aborted = traffic.take()
+	t.Logf("an update of 100 GPUs: %d bytes", bytes)
+	assert.Less(t, bytes, maxUpdate)
+	assert.Zero(t, aborted)
+}
+
+// traffic counts what a tab receives.
+type traffic struct {
+	mu      sync.Mutex
+	bytes   float64
+	aborted int
+	tiles   map[string]bool // requests for all tiles
+}
+
+func (c *traffic) event(e any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e := e.(type) {
+	case *network.EventRequestWillBeSent:
+		if strings.HasSuffix(e.Request.URL, "tiles?since=0") {
+			c.tiles[string(e.RequestID)] = true
+		}
+	case *network.EventDataReceived:
+		c.bytes += float64(e.EncodedDataLength)
+	case *network.EventLoadingFailed:
+		if e.Type == network.ResourceTypeFetch {
+			c.aborted++
+		}
+	}
+}
+
+// take returns what was received since the last call: bytes, requests for all tiles, and requests that did not end.
+func (c *traffic) take() (bytes, tiles, aborted int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bytes, tiles, aborted = int(c.bytes), len(c.tiles), c.aborted
+	c.bytes, c.aborted = 0, 0
+	clear(c.tiles)
+	return bytes, tiles, aborted
+}
+
+// A first load that makes progress is not aborted, however long it takes: each part of it starts the page's limit of 20 s again.
+func TestSlowFirstLoad(t *testing.T) {
+	reader := fleets.NewReader(fleets.Large(1000))
+	inner := fleets.Handler(reader)
+	var all atomic.Bool
+	parts := make(chan int) // lengths
+	p := openHandler(t, reader, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/gpu/tiles" || all.Swap(true) {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		r.Header.Del("Accept-Encoding")
+		inner.ServeHTTP(answer, r)
+		body := answer.Body.Bytes()
+		for len(body) > 0 {
+			select {
+			case n := <-parts:
+				_, _ = w.Write(body[:min(n, len(body))])
+				_ = http.NewResponseController(w).Flush()
+				body = body[min(n, len(body)):]
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}), "/docs")
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Navigate("about:blank")))
+	// limits are the timers of the page's limit that run. They never end.
+	_, err := chromedp.Call(p.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.limits = new Set();
+		const set = setTimeout, clear = clearTimeout;
+		window.setTimeout = (f, ms) => { const id = set(f, ms === 20000 ? 1e9 : ms); if (ms === 20000) limits.add(id); return id; };
+		window.clearTimeout = (id) => { limits.delete(id); clear(id); };`,
+	})
+	require.NoError(t, err)
+	traffic := &traffic{tiles: map[string]bool{}}
+	require.NoError(t, chromedp.Listen(p.ctx, traffic.event))
+	require.NoError(t, chromedp.Do(p.ctx, chromedp.Navigate(p.url+"/")))
+	p.until(`document.querySelector(".live-live") && limits.size > 0`)
+	for range 3 {
+		assert.Positive(t, eval[int](p, `(window.before = [...limits]).length`))
+		parts <- 100_000
+		p.until(`before.every((id) => !limits.has(id))`)
+	}
+	parts <- 1 << 30
+	p.until(`document.querySelector(".map canvas")?.width > 300`)
+	_, tiles, aborted := traffic.take()
+	assert.Equal(t, 1, tiles)
+	assert.Zero(t, aborted)
+}

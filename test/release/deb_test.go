@@ -41,7 +41,7 @@ func TestInstallation(t *testing.T) {
 		"d 755 root:root /etc/otelcol-gpu",
 		"f 640 root:otelcol-gpu /etc/otelcol-gpu/agent.yaml",
 		"f 640 root:otelcol-gpu /etc/otelcol-gpu/environment",
-		"f 644 root:root /usr/share/otelcol-gpu/config/parts/persistent-queue.yaml",
+		"f 644 root:root /usr/share/otelcol-gpu/config/overlays/persistent-queue.yaml",
 		"f 755 root:root /usr/share/otelcol-gpu/slurm/prolog.sh",
 		"f 755 root:root /usr/share/otelcol-gpu/slurm/epilog.sh",
 		"f 644 root:root /usr/share/doc/otelcol-gpu/copyright",

@@ -32,8 +32,9 @@ func section(t *testing.T, page, heading string) string {
 	return script.String()
 }
 
-// The commands of docs/start/install.md and docs/operate/upgrade.md install and upgrade the package and the archive of this release. The
-// version before and after is the same one; TestUpgradeKeepsConfiguration has two.
+// The commands of docs/start/install.md and docs/operate/upgrade.md install and upgrade the package and the archive of this release, and those of
+// docs/reference/attribution.md install Slurm's scripts of the package. The version before and after is the same one; TestUpgradeKeepsConfiguration
+// has two.
 func TestDocumentedInstallation(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
@@ -46,6 +47,8 @@ func TestDocumentedInstallation(t *testing.T) {
 		return r.run(t, "set -e\ncd /root\nexec </dev/null\n"+section(t, page, heading))
 	}
 	do("start/install.md", "Linux: deb and rpm")
+	do("reference/attribution.md", "Slurm")
+	assert.FileExists(t, r.path("/etc/slurm/prolog.d/50-gpu-jobs.sh"))
 	do("operate/upgrade.md", "Before you upgrade")
 	printed := do("operate/upgrade.md", "A server with the package")
 	assert.Contains(t, printed, requiredEnv(t, "COMMIT"))

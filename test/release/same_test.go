@@ -88,7 +88,7 @@ func TestArchive(t *testing.T) {
 	archive := one(t, "*_linux_*.tar.gz")
 	directory := strings.TrimSuffix(filepath.Base(archive), ".tar.gz")
 	listed := output(t, "tar", "--numeric-owner", "-tvzf", archive)
-	for _, file := range []string{"otelcol-gpu", "otelgpu", "otelcol-gpu.service", "config/agent.yaml", "config/parts/view.yaml", "slurm/prolog.sh", "INSTALL.md", "LICENSE", "otelcol-gpu.cdx.json"} {
+	for _, file := range []string{"otelcol-gpu", "otelgpu", "otelcol-gpu.service", "config/agent.yaml", "config/overlays/view.yaml", "slurm/prolog.sh", "INSTALL.md", "LICENSE", "otelcol-gpu.cdx.json"} {
 		assert.Contains(t, listed, " "+directory+"/"+file+"\n")
 	}
 	for _, file := range []string{"INSTALL.md", "CHANGELOG.md"} {

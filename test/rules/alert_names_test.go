@@ -22,12 +22,12 @@ var matched = regexp.MustCompile(`\b((?:hw|k8s)_[a-z0-9_]+|error_type)(?:=|!=|=~
 func TestAlertsNameWhatIsSent(t *testing.T) {
 	declared, err := otlptest.ReadDeclared(filepath.Join("..", "..", "metadata.yaml"))
 	require.NoError(t, err)
-	_, on := declared.PrometheusMetrics()
+	_, declaredMetrics := declared.PrometheusMetrics()
 	labels := declared.PrometheusLabels()
 	for _, a := range shippedAlerts(t) {
 		for _, name := range ours.FindAllString(quoted.ReplaceAllString(a.Expr, `""`), -1) {
 			_, isLabel := labels[name]
-			assert.True(t, on[name] || isLabel, "%s: %s is neither a metric that is on by default nor a label", a.Alert, name)
+			assert.True(t, declaredMetrics[name] || isLabel, "%s: %s is neither a metric that is on by default nor a label", a.Alert, name)
 		}
 		for _, ok := range matched.FindAllStringSubmatch(a.Expr, -1) {
 			for value := range strings.SplitSeq(ok[2], "|") {

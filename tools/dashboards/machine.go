@@ -16,7 +16,7 @@ func machine() board {
 	b.description = "One machine without Kubernetes: its GPUs, and the processes on them. Alerts and errors are on GPU health."
 	b.variables = []variable{{name: "node", label: "Machine", query: `label_values(hw_gpu_count{k8s_node_name=""}, host_name)`, single: true}}
 	matchers := strings.NewReplacer(ofModel, onMachine, onNode, onMachine)
-	var kept []row
+	var rows []row
 	for _, r := range b.rows {
 		r.panels = slices.DeleteFunc(r.panels, func(p panel) bool { return p.empty != anyCollector })
 		for i, p := range r.panels {
@@ -26,9 +26,9 @@ func machine() board {
 			}
 		}
 		if len(r.panels) > 0 {
-			kept = append(kept, r)
+			rows = append(rows, r)
 		}
 	}
-	b.rows = kept
+	b.rows = rows
 	return b
 }

@@ -23,7 +23,7 @@ const (
 	agent          = "No data: needs an agent with attribution::pod_resources and attribution::processes"
 	agentOrExec    = "No data: needs an agent, or kubernetes_exec with attribute_pods"
 	clusterReader  = "No data: needs a collector with kubernetes_cluster"
-	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or parts/telemetry-otlp.yaml)"
+	ownMetrics     = "No data: needs the collectors' own metrics (port 8888 or 9401, or overlays/telemetry-otlp.yaml)"
 	pipes          = "No data: needs hw.gpu.pipe.utilization, which is off by default (NVIDIA, Hopper and later)"
 	pcieSampling   = "No data: needs a driver with 64-bit counters, or nvml with pcie_sampling"
 	gpuLinks       = "No data: needs GPUs with NVLink or XGMI, and a collector that reads their counters"
@@ -132,7 +132,7 @@ func (p panel) thresholds() cog.Builder[dashboard.ThresholdsConfig] {
 // shares are the highest values of units of shares.
 var shares = map[string]float64{"percentunit": 1, "percent": 100}
 
-// build returns the panel with an id that is unique on its dashboard. width is that of a number.
+// build returns the panel with an id that is unique on its dashboard. width is the width of a number.
 func (p panel) build(id, width uint32) cog.Builder[dashboard.Panel] {
 	switch p.kind {
 	case stats:

@@ -4,7 +4,7 @@
 package main
 
 // slurmJobs is what an agent needs to know the jobs of Slurm.
-const slurmJobs = "No data: needs an agent with attribution::slurm and attribution::processes (parts/slurm.yaml)"
+const slurmJobs = "No data: needs an agent with attribution::slurm and attribution::processes (overlays/slurm.yaml)"
 
 // slurm is the dashboard of allocated, used and idle GPUs by account, user and job of Slurm.
 func slurm() board {
@@ -20,7 +20,7 @@ func slurm() board {
 	held := each("sum_over_time("+series("container_gpu_allocated", ofJobs)+"[$__range:15s])") + " / 240" // hours
 	idleOfRange := each("increase("+series("container_gpu_idle_time_seconds_total", ofJobs)+"[$__range])") + " / 3600"
 	energyOfRange := each("increase("+series("container_gpu_energy_joules_total", ofJobs)+"[$__range])") + " / 3.6e6"
-	by := func(label string) []panel {
+	byLabel := func(label string) []panel {
 		legend := "{{" + label + "}}"
 		return []panel{
 			graph("Held", "short", slurmJobs, "GPUs that jobs hold.", query{sum(label, allocated), legend}),
@@ -29,9 +29,9 @@ func slurm() board {
 			graph("Power", "watt", slurmJobs, "Power of what jobs do.", query{sum(label, power), legend}),
 		}
 	}
-	titled := func(panels []panel, by string) []panel {
+	titled := func(panels []panel, suffix string) []panel {
 		for i := range panels {
-			panels[i].title += by
+			panels[i].title += suffix
 		}
 		return panels
 	}
@@ -55,8 +55,8 @@ func slurm() board {
 				number("Memory", "bytes", slurmJobs, "Memory of the jobs' processes.", sum("", memory)),
 				number("Power", "watt", slurmJobs, "Power of what jobs do.", sum("", power)),
 			}},
-			{"By account", titled(by(account), " by account")},
-			{"By user", titled(by(user), " by user")},
+			{"By account", titled(byLabel(account), " by account")},
+			{"By user", titled(byLabel(user), " by user")},
 			{"Time range", []panel{
 				table("Accounts", account, map[string]string{"slurm_job_account": "Account"}),
 				table("Users", user, map[string]string{"slurm_job_user": "User"}),

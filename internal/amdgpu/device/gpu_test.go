@@ -40,8 +40,8 @@ func TestReadMachines(t *testing.T) {
 	for name, build := range amdgpusim.Machines() {
 		t.Run(name, func(t *testing.T) {
 			m := build()
-			_, g, in := first(t, m)
-			result := g.Read(in)
+			_, g, input := first(t, m)
+			result := g.Read(input)
 			require.NoError(t, result.FileLimit)
 			assert.False(t, result.Gone)
 			assert.Empty(t, result.Problems)
@@ -82,75 +82,75 @@ func TestPowerOfAPU(t *testing.T) {
 			m := amdgpusim.APU()
 			m.Cards[0].Metrics = tt.table
 			m.Cards[0].Readings.Instant, m.Cards[0].Readings.Cap, m.Cards[0].Readings.CapMax = 9_087_000, 28_000_000, 54_000_000
-			_, g, in := first(t, m)
+			_, g, input := first(t, m)
 			g.cfg.Want = tt.want
 			for range 2 {
-				assert.Equal(t, tt.power, g.Read(in).Device.Power)
+				assert.Equal(t, tt.power, g.Read(input).Device.Power)
 			}
 		})
 	}
 }
 
 func TestGone(t *testing.T) {
-	_, g, in := first(t, amdgpusim.MI100())
-	in.Card.Device += "-other"
-	result := g.Read(in)
+	_, g, input := first(t, amdgpusim.MI100())
+	input.Card.Device += "-other"
+	result := g.Read(input)
 	assert.True(t, result.Gone)
 	assert.Empty(t, result.Device.ID)
 }
 
 func TestFileLimit(t *testing.T) {
-	_, g, in := first(t, amdgpusim.MI100())
-	in.ReadFile = func(path string) ([]byte, error) {
+	_, g, input := first(t, amdgpusim.MI100())
+	input.ReadFile = func(path string) ([]byte, error) {
 		if filepath.Base(path) == "gpu_busy_percent" {
 			return nil, syscall.EMFILE
 		}
 		return sysfs.Read(path)
 	}
-	require.ErrorIs(t, g.Read(in).FileLimit, syscall.EMFILE)
-	in.ReadFile = sysfs.Read
-	require.NoError(t, g.Read(in).FileLimit)
+	require.ErrorIs(t, g.Read(input).FileLimit, syscall.EMFILE)
+	input.ReadFile = sysfs.Read
+	require.NoError(t, g.Read(input).FileLimit)
 }
 
 // TestEpoch: the counters start again when the driver makes the DRM device again.
 func TestEpoch(t *testing.T) {
-	_, g, in := first(t, amdgpusim.MI100())
-	assert.Zero(t, g.Read(in).Device.Epoch)
-	assert.Zero(t, g.Read(in).Device.Epoch)
-	require.NoError(t, os.Rename(in.Card.Device, in.Card.Device+"-before"))
-	require.NoError(t, os.Mkdir(in.Card.Device, 0o750))
-	assert.EqualValues(t, 1, g.Read(in).Device.Epoch)
-	assert.EqualValues(t, 1, g.Read(in).Device.Epoch)
+	_, g, input := first(t, amdgpusim.MI100())
+	assert.Zero(t, g.Read(input).Device.Epoch)
+	assert.Zero(t, g.Read(input).Device.Epoch)
+	require.NoError(t, os.Rename(input.Card.Device, input.Card.Device+"-before"))
+	require.NoError(t, os.Mkdir(input.Card.Device, 0o750))
+	assert.EqualValues(t, 1, g.Read(input).Device.Epoch)
+	assert.EqualValues(t, 1, g.Read(input).Device.Epoch)
 }
 
 // TestEnergyOfTheSensors: a counter of the sensors is preferred to the counter of the table.
 func TestEnergyOfTheSensors(t *testing.T) {
 	m := amdgpusim.MI100()
-	tree, g, in := first(t, m)
+	tree, g, input := first(t, m)
 	file := tree.Path(m.Cards[0].Sensors() + "/energy1_input")
 	require.NoError(t, os.WriteFile(file, []byte("5000000\n"), 0o600))
-	assert.Equal(t, gpu.Total(5.0), g.Read(in).Device.Energy)
+	assert.Equal(t, gpu.Total(5.0), g.Read(input).Device.Energy)
 	require.NoError(t, os.WriteFile(file, []byte("-1\n"), 0o600))
-	assert.False(t, g.Read(in).Device.Energy.Known())
+	assert.False(t, g.Read(input).Device.Energy.Known())
 }
 
 // TestSensorsWithoutLabels: earlier drivers report only the edge temperature, without a label.
 func TestSensorsWithoutLabels(t *testing.T) {
 	m := amdgpusim.Radeon()
 	m.Cards[0].Metrics = nil
-	tree, g, in := first(t, m)
+	tree, g, input := first(t, m)
 	labels, err := filepath.Glob(tree.Path(m.Cards[0].Sensors() + "/*_label"))
 	require.NoError(t, err)
 	require.NotEmpty(t, labels)
 	for _, label := range labels {
 		require.NoError(t, os.Remove(label))
 	}
-	d := g.Read(in).Device
+	d := g.Read(input).Device
 	assert.True(t, d.Temperature[gpu.SensorEdge].Known())
 	assert.False(t, d.Temperature[gpu.SensorHotspot].Known())
 
 	require.NoError(t, os.RemoveAll(filepath.Dir(tree.Path(m.Cards[0].Sensors()))))
-	result := g.Read(in)
+	result := g.Read(input)
 	assert.Empty(t, result.Problems)
 	assert.False(t, result.Device.Temperature[gpu.SensorEdge].Known())
 	assert.False(t, result.Device.Power.Limit[gpu.LimitEnforced].Known())

@@ -59,9 +59,9 @@ func TestHeatOfACoolGPU(t *testing.T) {
 			c.Readings.Edge, c.Readings.Junction, c.Readings.Memory, c.Readings.Average = 54_000, 57_000, 60_000, 1_000_000
 			tt.change(&c.Readings)
 			c.Metrics.(*amdgpusim.MetricsV1x3).IndependentThrottle = 1<<34 | 1<<35 | 1<<36
-			_, g, in := first(t, m)
+			_, g, input := first(t, m)
 			g.cfg.Want = want
-			d := g.Read(in).Device
+			d := g.Read(input).Device
 			assert.Equal(t, tt.core, d.Throttle[gpu.ThrottleThermalGPU].Active, name)
 			assert.Equal(t, tt.memory, d.Throttle[gpu.ThrottleThermalMemory].Active, name)
 			assert.Equal(t, no, d.Throttle[gpu.ThrottleThermalVR].Active, name)

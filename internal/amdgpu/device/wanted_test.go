@@ -32,14 +32,14 @@ func TestWanted(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			for want, expected := range map[gpu.Group]bool{gpu.GroupAll: true, tt.groups: true, gpu.GroupAll &^ tt.groups: false, 0: false} {
-				_, g, in := first(t, tt.machine())
+				_, g, input := first(t, tt.machine())
 				g.cfg.Want = want
 				var files []string
-				in.ReadFile = func(path string) ([]byte, error) {
+				input.ReadFile = func(path string) ([]byte, error) {
 					files = append(files, path)
 					return sysfs.Read(path)
 				}
-				d := g.Read(in).Device
+				d := g.Read(input).Device
 				assert.Equal(t, expected, tt.has(&d), "%x", want)
 				assert.Equal(t, expected, slices.ContainsFunc(files, func(path string) bool { return strings.HasSuffix(path, "/"+file) }), "%x", want)
 			}
@@ -62,9 +62,9 @@ func TestOneGroupOfTheTable(t *testing.T) {
 	for want := range has {
 		m := amdgpusim.MI300XCPX()
 		m.Cards[0].Metrics.(*amdgpusim.MetricsV1x8).XGMIStatus[0] = 1
-		_, g, in := first(t, m)
+		_, g, input := first(t, m)
 		g.cfg.Want = want
-		d := g.Read(in).Device
+		d := g.Read(input).Device
 		for group, check := range has {
 			assert.Equal(t, group == want, check(&d), "%x of %x", group, want)
 		}

@@ -16,16 +16,16 @@ import (
 
 // wholeLines gives whole lines of one length, no more than a page of them, as the driver does for its bad pages.
 type wholeLines struct {
-	line     string
-	at, left int
+	line         string
+	offset, left int
 }
 
 func (w *wholeLines) Read(p []byte) (int, error) {
 	size := len(w.line)
-	first, end := (w.at+size-1)/size, (w.at+min(len(p), page)-1)/size
+	first, end := (w.offset+size-1)/size, (w.offset+min(len(p), page)-1)/size
 	text := strings.Repeat(w.line, max(0, min(end-first, w.left)))
 	w.left -= len(text) / size
-	w.at += len(text)
+	w.offset += len(text)
 	return copy(p, text), nil
 }
 

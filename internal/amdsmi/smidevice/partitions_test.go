@@ -15,8 +15,8 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/gpu"
 )
 
-// at returns a listed device at bus:00.function.
-func at(number int, bus, function uint32, unique, profile string) Listed {
+// partitionAt returns a listed device at bus:00.function.
+func partitionAt(number int, bus, function uint32, unique, profile string) Listed {
 	return Listed{
 		Number: number, UniqueID: unique, Profile: profile, Address: smitext.Address{Bus: bus, Function: function},
 		Device: gpu.Device{Name: "card" + strconv.Itoa(number), Model: "MI300X"},
@@ -53,31 +53,31 @@ func TestGPUs(t *testing.T) {
 		want   []string
 	}{
 		"whole": {
-			[]Listed{at(0, 3, 0, "c", ""), at(1, 4, 0, "", "SPX")}, []string{"c@0000:03:00.0#0", "@0000:04:00.0#1"},
+			[]Listed{partitionAt(0, 3, 0, "c", ""), partitionAt(1, 4, 0, "", "SPX")}, []string{"c@0000:03:00.0#0", "@0000:04:00.0#1"},
 		},
 		"partitions at functions": {
-			[]Listed{at(0, 3, 0, "c", "DPX"), at(2, 4, 0, "d", "SPX"), at(1, 3, 1, "c", "DPX")},
+			[]Listed{partitionAt(0, 3, 0, "c", "DPX"), partitionAt(2, 4, 0, "d", "SPX"), partitionAt(1, 3, 1, "c", "DPX")},
 			[]string{"c@0000:03:00.0#0 c/0@0000:03:00.0#0 c/1@0000:03:00.0#1", "d@0000:04:00.0#2"},
 		},
 		"partitions without an id": {
-			[]Listed{at(0, 3, 0, "", "DPX"), at(1, 3, 1, "", "DPX")}, []string{"@0000:03:00.0#0 @0000:03:00.0#0 @0000:03:00.0#1"},
+			[]Listed{partitionAt(0, 3, 0, "", "DPX"), partitionAt(1, 3, 1, "", "DPX")}, []string{"@0000:03:00.0#0 @0000:03:00.0#0 @0000:03:00.0#1"},
 		},
 		"partitions by their numbers": {
-			[]Listed{withPartition(at(0, 3, 0, "c", ""), 1, 0), withPartition(at(1, 3, 0, "c", ""), 0, 0)},
+			[]Listed{withPartition(partitionAt(0, 3, 0, "c", ""), 1, 0), withPartition(partitionAt(1, 3, 0, "c", ""), 0, 0)},
 			[]string{"c@0000:03:00.0#1 c/0@0000:03:00.0#1 c/1@0000:03:00.0#0"},
 		},
 		"partitions at one address, by their KFD nodes": {
-			[]Listed{ordered(at(0, 3, 0, "c", "DPX"), 2), ordered(at(1, 3, 0, "c", "DPX"), 1)},
+			[]Listed{ordered(partitionAt(0, 3, 0, "c", "DPX"), 2), ordered(partitionAt(1, 3, 0, "c", "DPX"), 1)},
 			[]string{"c@0000:03:00.0#1 c/0@0000:03:00.0#1 c/1@0000:03:00.0#0"},
 		},
 		"a partition without the first": {
-			[]Listed{at(5, 3, 2, "c", "CPX")}, []string{"c/2@0000:03:00.0#5"},
+			[]Listed{partitionAt(5, 3, 2, "c", "CPX")}, []string{"c/2@0000:03:00.0#5"},
 		},
 		"functions of a virtual machine": {
-			[]Listed{at(0, 3, 0, "c", "SPX"), at(1, 3, 1, "d", "SPX")}, []string{"c@0000:03:00.0#0", "d@0000:03:00.1#1"},
+			[]Listed{partitionAt(0, 3, 0, "c", "SPX"), partitionAt(1, 3, 1, "d", "SPX")}, []string{"c@0000:03:00.0#0", "d@0000:03:00.1#1"},
 		},
 		"the same id without an address": {
-			[]Listed{at(0, 0, 0, "c", ""), at(1, 0, 0, "d", ""), at(2, 0, 0, "c", "")}, []string{"c@#0 c/0@#0 c/1@#2", "d@#1"},
+			[]Listed{partitionAt(0, 0, 0, "c", ""), partitionAt(1, 0, 0, "d", ""), partitionAt(2, 0, 0, "c", "")}, []string{"c@#0 c/0@#0 c/1@#2", "d@#1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestGPUs(t *testing.T) {
 
 func TestPartition(t *testing.T) {
 	t.Parallel()
-	first, second := at(0, 3, 0, "c", "DPX"), at(1, 3, 1, "c", "DPX")
+	first, second := partitionAt(0, 3, 0, "c", "DPX"), partitionAt(1, 3, 1, "c", "DPX")
 	first.Device.Info.ComputeCapability, first.Device.Info.NUMANode = "gfx942", gpu.Some[int64](1)
 	first.Device.Power.Draw, second.Device.Power.Draw = gpu.Some(300.0), gpu.Some(300.0)
 	first.Device.Memory.Limit, second.Device.Memory.Limit = gpu.Some[int64](200), gpu.Some[int64](100)
@@ -112,7 +112,7 @@ func TestPartition(t *testing.T) {
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	leaves := map[int]Leaf{}
-	for _, g := range GPUs([]Listed{at(0, 3, 0, "c", "DPX"), at(1, 3, 1, "c", "DPX"), at(2, 4, 0, "", "")}) {
+	for _, g := range GPUs([]Listed{partitionAt(0, 3, 0, "c", "DPX"), partitionAt(1, 3, 1, "c", "DPX"), partitionAt(2, 4, 0, "", "")}) {
 		g.addLeaves(leaves)
 	}
 	assert.Len(t, leaves, 3)
@@ -124,10 +124,10 @@ func TestLeaf(t *testing.T) {
 // TestRepeatedUsage: the driver repeats the GPU's memory usage for each partition.
 func TestRepeatedUsage(t *testing.T) {
 	t.Parallel()
-	for used, kept := range map[int64]bool{2907979776: false, 1000000000: true} {
+	for used, want := range map[int64]bool{2907979776: false, 1000000000: true} {
 		var listed []Listed
 		for i := range 3 {
-			l := at(i, 3, uint32(i), "c", "CPX")
+			l := partitionAt(i, 3, uint32(i), "c", "CPX")
 			l.Device.Memory.Limit, l.Device.Memory.Usage = gpu.Some[int64](48<<30), gpu.Some(used)
 			if i == 0 {
 				l.Device.Memory.Limit, l.Device.Memory.Usage = gpu.Some[int64](192<<30), gpu.Some[int64](2907979776)
@@ -138,6 +138,6 @@ func TestRepeatedUsage(t *testing.T) {
 		require.Len(t, devices, 4)
 		assert.True(t, devices[0].Memory.Usage.Known())
 		assert.True(t, devices[3].Memory.Limit.Known())
-		assert.Equal(t, kept, devices[3].Memory.Usage.Known())
+		assert.Equal(t, want, devices[3].Memory.Usage.Known())
 	}
 }

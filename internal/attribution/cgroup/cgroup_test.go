@@ -22,8 +22,8 @@ const (
 func TestParse(t *testing.T) {
 	inPod := Ref{PodUID: podID, ContainerID: id}
 	tests := []struct {
-		name, in string
-		want     Ref
+		name, input string
+		want        Ref
 	}{
 		// The drivers, the runtimes and the classes of service.
 		{"systemd, containerd, guaranteed", "0::/kubepods.slice/kubepods-pod" + podIDU + ".slice/cri-containerd-" + id + ".scope", inPod},
@@ -170,7 +170,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, Parse(tt.in))
+			assert.Equal(t, tt.want, Parse(tt.input))
 		})
 	}
 }

@@ -32,7 +32,7 @@ type givenClaims struct {
 
 	mu     sync.Mutex
 	claims map[string]*kube.RequestedClaim
-	asked  int // calls of Get
+	calls  int // calls of Get
 }
 
 func (c *givenClaims) Run(ctx context.Context) { <-ctx.Done() }
@@ -41,7 +41,7 @@ func (c *givenClaims) Err() error              { return nil }
 func (c *givenClaims) Get(claim kube.Claim) *kube.RequestedClaim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked++
+	c.calls++
 	return c.claims[claim.Name]
 }
 
@@ -153,7 +153,7 @@ func TestFollowClaims(t *testing.T) {
 	assert.Empty(t, claims.view.Snapshot().Requests)
 	claims.set("a-gpus-x1", nil)
 	require.NoError(t, pods.Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.gone) == 1 }); return is })
+	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.removals) == 1 }); return is })
 	claims.view.handing.Lock()
 	defer claims.view.handing.Unlock()
 	assert.Empty(t, claims.view.claimed)
@@ -290,10 +290,10 @@ func TestWaitForClaims(t *testing.T) {
 			require.NoError(t, err)
 			return podIn(object)
 		}
-		waited := func(was, pod *storedPod) bool {
-			claims.asked, v.claimsPause = 0, time.Time{}
-			v.await(was, pod)
-			return claims.asked > 1
+		waited := func(before, pod *storedPod) bool {
+			claims.calls, v.claimsPause = 0, time.Time{}
+			v.await(before, pod)
+			return claims.calls > 1
 		}
 		pending, bound := stored(claiming("a", "", "never", "main")), stored(claiming("a", "n1", "never", "main"))
 		assert.False(t, waited(nil, pending))
@@ -301,9 +301,9 @@ func TestWaitForClaims(t *testing.T) {
 		assert.False(t, waited(bound, bound), "at each change")
 		assert.True(t, waited(nil, bound))
 		v.await(nil, bound)
-		claims.asked = 0
+		claims.calls = 0
 		v.await(nil, bound)
-		assert.Zero(t, claims.asked, "after a claim that was missed no pod waits for a while")
+		assert.Zero(t, claims.calls, "after a claim that was missed no pod waits for a while")
 		v.claimsPause = time.Time{}
 		assert.False(t, waited(nil, stored(claiming("b", "n1", "", "main"))), "it has no claim to wait for")
 		assert.Zero(t, v.claimsPause)

@@ -23,23 +23,23 @@ import (
 
 // followed records what a View reports of pods.
 type followed struct {
-	mu     sync.Mutex
-	seen   []*lifecycle.Pod
-	gone   []string
-	listed bool
-	exists func(*lifecycle.Pod) bool
-	known  []string // UIDs of pods that an earlier process has seen
+	mu       sync.Mutex
+	pods     []*lifecycle.Pod
+	removals []string
+	listed   bool
+	exists   func(*lifecycle.Pod) bool
+	known    []string // UIDs of pods that an earlier process has seen
 }
 
 func (f *followed) followers() Followers {
 	return Followers{
-		Seen: func(pod *lifecycle.Pod) { f.locked(func() { f.seen = append(f.seen, pod) }) },
-		Gone: func(pod *lifecycle.Pod, seen bool) {
+		Seen: func(pod *lifecycle.Pod) { f.locked(func() { f.pods = append(f.pods, pod) }) },
+		Gone: func(pod *lifecycle.Pod, visible bool) {
 			f.locked(func() {
-				if !seen {
+				if !visible {
 					pod.Name += " unseen"
 				}
-				f.gone = append(f.gone, pod.Name)
+				f.removals = append(f.removals, pod.Name)
 			})
 		},
 		Knows:  func(uid string) bool { return slices.Contains(f.known, uid) },
@@ -56,9 +56,9 @@ func (f *followed) locked(do func()) {
 // last returns the last state of a pod; nil if there is none.
 func (f *followed) last(name string) (pod *lifecycle.Pod) {
 	f.locked(func() {
-		for _, seen := range f.seen {
-			if seen.Name == name {
-				pod = seen
+		for _, state := range f.pods {
+			if state.Name == name {
+				pod = state
 			}
 		}
 	})
@@ -99,8 +99,8 @@ func TestFollow(t *testing.T) {
 
 	var names []string
 	f.locked(func() {
-		for _, seen := range f.seen {
-			names = append(names, seen.Name)
+		for _, state := range f.pods {
+			names = append(names, state.Name)
 		}
 	})
 	slices.Sort(names)
@@ -124,8 +124,8 @@ func TestFollow(t *testing.T) {
 	f.eventually(t, func() bool { return f.last("web-1-a").Phase == "Failed" })
 	assert.Len(t, f.last("web-1-a").Owners, 2, "also of one that has ended")
 	require.NoError(t, client.CoreV1().Pods("ml").Delete(t.Context(), "web-1-a", metav1.DeleteOptions{}))
-	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.gone) == 1 }); return is })
-	assert.Equal(t, []string{"web-1-a"}, f.gone)
+	f.eventually(t, func() (is bool) { f.locked(func() { is = len(f.removals) == 1 }); return is })
+	assert.Equal(t, []string{"web-1-a"}, f.removals)
 }
 
 // Another pod with the name of one whose end was not seen waits for its owners, as each new pod.
@@ -167,5 +167,5 @@ func TestFollowNameTakenOver(t *testing.T) {
 	_, err = client.CoreV1().Pods("ml").Update(t.Context(), other, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	f.eventually(t, func() bool { return f.last("a").UID == "uid-other" })
-	f.locked(func() { assert.Equal(t, []string{"a unseen"}, f.gone) })
+	f.locked(func() { assert.Equal(t, []string{"a unseen"}, f.removals) })
 }

@@ -20,8 +20,8 @@ import (
 const noToleration = "0/3 nodes are available: 1 Insufficient nvidia.com/gpu, 2 node(s) had untolerated taint(s). preemption: " +
 	"0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
 
-// with returns a node with labels, as names and values, and taints of NoSchedule.
-func with(n *corev1.Node, labels []string, taints ...string) *corev1.Node {
+// nodeWith returns a node with labels, as names and values, and taints of NoSchedule.
+func nodeWith(n *corev1.Node, labels []string, taints ...string) *corev1.Node {
 	n.Labels = map[string]string{}
 	for i := 0; i < len(labels); i += 2 {
 		n.Labels[labels[i]] = labels[i+1]
@@ -69,7 +69,7 @@ func TestPending(t *testing.T) {
 		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "model", Operator: operator, Values: values}}}
 	}
 	pools := func(more ...runtime.Object) []runtime.Object {
-		return append(more, with(gpus(1), []string{"model", "a100"}), with(gpus(2), []string{"model", "h100"}), full(1), cpus(1), cpus(2))
+		return append(more, nodeWith(gpus(1), []string{"model", "a100"}), nodeWith(gpus(2), []string{"model", "h100"}), full(1), cpus(1), cpus(2))
 	}
 	onNode := func(operator corev1.NodeSelectorOperator, name string) []corev1.NodeSelectorRequirement {
 		return []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: operator, Values: []string{name}}}
@@ -87,19 +87,19 @@ func TestPending(t *testing.T) {
 		want    int64
 	}{
 		"GPUs that are free, and tainted": {[]runtime.Object{
-			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1),
+			nodeWith(gpus(1), nil, nvidia), nodeWith(gpus(2), nil, nvidia), cpus(1),
 			unschedulable(pod("waits", "", container("main", nvidia, 1)), noToleration),
 		}, 0},
 		"GPUs that are taken, and tainted": {[]runtime.Object{
-			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
+			nodeWith(gpus(1), nil, nvidia), nodeWith(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
 			unschedulable(pod("waits", "", container("main", nvidia, 1)), noToleration),
 		}, 0},
 		"tainted nodes that are full, and tolerated": {[]runtime.Object{
-			with(gpus(1), nil, nvidia), with(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
+			nodeWith(gpus(1), nil, nvidia), nodeWith(gpus(2), nil, nvidia), cpus(1), full(1), full(2),
 			tolerating(says("3 Insufficient nvidia.com/gpu."), nvidia),
 		}, 1},
 		"a full node beside control plane nodes": {[]runtime.Object{
-			gpus(1), full(1), with(cpus(1), nil, "control-plane"), cpus(2),
+			gpus(1), full(1), nodeWith(cpus(1), nil, "control-plane"), cpus(2),
 			says("1 node(s) had untolerated taint(s), 2 Insufficient nvidia.com/gpu."),
 		}, 1},
 		"memory": {[]runtime.Object{gpus(1), gpus(2), cpus(1), says("1 Insufficient nvidia.com/gpu, 2 Insufficient memory.")}, 0},
@@ -123,7 +123,7 @@ func TestPending(t *testing.T) {
 		"the selector's pool has some":     {pools(selecting(says(otherPool), "model", "h100")), 0},
 		"the selector's pool is not there": {pools(selecting(says(otherPool), "model", "b200")), 0},
 		"the selector's pool has lost its device plugin": {[]runtime.Object{
-			with(lost, []string{"model", "a100"}), with(gpus(2), []string{"model", "h100"}), cpus(1), selecting(says(otherPool), "model", "a100"),
+			nodeWith(lost, []string{"model", "a100"}), nodeWith(gpus(2), []string{"model", "h100"}), cpus(1), selecting(says(otherPool), "model", "a100"),
 		}, 1},
 		"the affinity's pool is full":        {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpIn, "a100"))), 1},
 		"the affinity's pool has some":       {pools(requiring(says(otherPool), model(corev1.NodeSelectorOpNotIn, "a100"))), 0},
@@ -180,10 +180,10 @@ func BenchmarkPending(b *testing.B) {
 	require.NoError(b, err)
 	m := &store{names: DefaultResources()}
 	for i := range 1000 {
-		stored, _ := m.storeNode(with(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
+		stored, _ := m.storeNode(nodeWith(node(fmt.Sprint("n", i), list(nvidia, 0), list(nvidia, 8)), []string{"model", "a100"}, nvidia))
 		require.NoError(b, v.nodes.GetStore().Add(stored))
-		taken, _ := m.storePod(pod(fmt.Sprint("taken", i), fmt.Sprint("n", i), container("main", nvidia, 8)))
-		require.NoError(b, v.pods.GetStore().Add(taken))
+		object, _ := m.storePod(pod(fmt.Sprint("taken", i), fmt.Sprint("n", i), container("main", nvidia, 8)))
+		require.NoError(b, v.pods.GetStore().Add(object))
 		waits := tolerating(unschedulable(pod(fmt.Sprint("waits", i), "", container("main", nvidia, 8)), "1 Insufficient nvidia.com/gpu"), nvidia)
 		stored, _ = m.storePod(selecting(waits, "model", "h100"))
 		require.NoError(b, v.pods.GetStore().Add(stored))

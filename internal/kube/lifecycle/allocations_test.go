@@ -40,14 +40,14 @@ func allocationsOf(events []gpu.Event) []gpu.Event {
 func TestAllocations(t *testing.T) {
 	tr := newTracked()
 	pod := begun()
-	seen := func() []gpu.Event {
+	observe := func() []gpu.Event {
 		tr.events = nil
 		tr.Seen(withAllocations(pod, twoGPUs("main"), twoGPUs("other")))
 		return allocationsOf(tr.events)
 	}
-	assert.Empty(t, seen(), "it has no node")
+	assert.Empty(t, observe(), "it has no node")
 	scheduled(pod)
-	events := seen()
+	events := observe()
 	require.Len(t, events, 2)
 	assert.Equal(t, gpu.Event{
 		Type: gpu.EventAllocated, Time: timeAt(5), UID: events[0].UID, Use: &gpu.Use{Start: timeAt(5), StartKnown: true},
@@ -62,11 +62,11 @@ func TestAllocations(t *testing.T) {
 	}, events[0])
 	assert.NotEqual(t, events[0].UID, events[1].UID)
 	running(pod, 0, 7)
-	assert.Empty(t, seen())
+	assert.Empty(t, observe())
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: ended(0, "Completed", 30)}
-	assert.Empty(t, seen(), "the pod has not ended")
+	assert.Empty(t, observe(), "the pod has not ended")
 	pod.Status.Phase = corev1.PodSucceeded
-	again := seen()
+	again := observe()
 	require.Len(t, again, 2)
 	assert.Equal(t, gpu.EventReleased, again[0].Type)
 	assert.Equal(t, &gpu.Use{Start: timeAt(5), StartKnown: true, End: timeAt(30), EndKnown: true, GPUTime: gpu.Some(50.0)}, again[0].Use)
@@ -94,10 +94,10 @@ func TestAllocationsOfADeletedPod(t *testing.T) {
 		tr := newTracked()
 		pod := begun()
 		scheduled(pod)
-		tr.at(timeAt(10))
+		tr.setTime(timeAt(10))
 		tr.Seen(withAllocations(pod, twoGPUs("main")))
 		tr.Confirm(timeAt(20))
-		tr.at(now)
+		tr.setTime(now)
 		tr.events = nil
 		tr.Gone(withAllocations(pod, twoGPUs("main")), c.observed)
 		assert.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events), c.name)
@@ -119,26 +119,26 @@ func TestAllocationsOfALateClaim(t *testing.T) {
 	pod := begun()
 	scheduled(pod)
 	running(pod, 0, 7)
-	seen := func(allocations ...Allocation) []gpu.Event {
+	observe := func(allocations ...Allocation) []gpu.Event {
 		tr.events = nil
 		tr.Seen(withAllocations(pod, allocations...))
 		return allocationsOf(tr.events)
 	}
-	require.Len(t, seen(twoGPUs("main")), 1)
-	late := seen(twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
+	require.Len(t, observe(twoGPUs("main")), 1)
+	late := observe(twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
 	require.Len(t, late, 1)
 	assert.Equal(t, gpu.EventAllocated, late[0].Type)
 	assert.Equal(t, "gpu.nvidia.com", late[0].Holder.Resource)
 	assert.Equal(t, timeAt(5), late[0].Time)
-	assert.Empty(t, seen(twoGPUs("main"), claimed("main", gpu.Opt[int64]{})), "its number is known")
-	assert.Empty(t, seen(twoGPUs("main")), "the claim is gone, and the pod still has its devices")
+	assert.Empty(t, observe(twoGPUs("main"), claimed("main", gpu.Opt[int64]{})), "its number is known")
+	assert.Empty(t, observe(twoGPUs("main")), "the claim is gone, and the pod still has its devices")
 	pod.Status.Phase = corev1.PodFailed
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: ended(1, "Error", 30)}
-	released := seen(twoGPUs("main"))
+	released := observe(twoGPUs("main"))
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased}, typesOf(released))
 	assert.Equal(t, gpu.Some(100.0), released[1].Use.GPUTime)
 
-	after := seen(twoGPUs("main"), claimed("other", gpu.Some[int64](1)))
+	after := observe(twoGPUs("main"), claimed("other", gpu.Some[int64](1)))
 	require.Equal(t, []gpu.EventType{gpu.EventAllocated, gpu.EventReleased}, typesOf(after), "known after the end")
 	assert.Equal(t, &gpu.Use{Start: timeAt(5), StartKnown: true, End: timeAt(30), EndKnown: true, GPUTime: gpu.Some(25.0)}, after[1].Use)
 	tr.events = nil
@@ -197,18 +197,18 @@ func TestAllocationsOfRandomClaims(t *testing.T) {
 		tr.Gone(now(), random.IntN(2) == 0)
 		balance, total := map[string]int{}, map[string]int{}
 		for _, e := range allocationsOf(tr.events) {
-			what := e.Holder.Container.Name + " " + e.Holder.Resource
+			key := e.Holder.Container.Name + " " + e.Holder.Resource
 			if e.Type == gpu.EventAllocated {
-				balance[what]++
-				total[what]++
+				balance[key]++
+				total[key]++
 			} else {
-				balance[what]--
+				balance[key]--
 			}
-			require.Contains(t, []int{0, 1}, balance[what], "%d: %s", seed, what)
+			require.Contains(t, []int{0, 1}, balance[key], "%d: %s", seed, key)
 		}
-		for what, left := range balance {
-			require.Zero(t, left, "%d: %s", seed, what)
-			require.Equal(t, 1, total[what], "%d: %s", seed, what)
+		for key, left := range balance {
+			require.Zero(t, left, "%d: %s", seed, key)
+			require.Equal(t, 1, total[key], "%d: %s", seed, key)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestAllocationsOfRandomLives(t *testing.T) {
 		pod := begun()
 		second := 2
 		for ; second < 40; second += 1 + random.IntN(5) {
-			tr.at(timeAt(second))
+			tr.setTime(timeAt(second))
 			switch random.IntN(4) {
 			case 0:
 				if pod.Spec.NodeName == "" {
@@ -251,7 +251,7 @@ func TestAllocationsOfRandomLives(t *testing.T) {
 			}
 			tr.Seen(withAllocations(pod, twoGPUs("main")))
 		}
-		tr.at(timeAt(second))
+		tr.setTime(timeAt(second))
 		if random.IntN(2) == 0 {
 			pod.Status.Phase = corev1.PodFailed
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Terminated: ended(1, "Error", second)}}}

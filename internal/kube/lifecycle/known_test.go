@@ -68,7 +68,7 @@ func (t *tracked) list(pods ...*corev1.Pod) {
 func TestPodsOutliveTheProcess(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	stays, changes, goes := replica("stays"), replica("changes"), replica("goes")
-	tr.at(timeAt(10))
+	tr.setTime(timeAt(10))
 	tr.list(stays, changes, goes)
 	tr.Confirm(timeAt(20))
 	tr.Tick()
@@ -78,7 +78,7 @@ func TestPodsOutliveTheProcess(t *testing.T) {
 	assert.Empty(t, stored.store(t, tr))
 
 	tr = stored.next(t)
-	tr.at(timeAt(30))
+	tr.setTime(timeAt(30))
 	tr.Confirm(timeAt(29)) // the list is not read to its end
 	scheduled(changes)
 	tr.list(stays, changes)
@@ -92,7 +92,7 @@ func TestPodsOutliveTheProcess(t *testing.T) {
 	assert.NotContains(t, stored, "pod/uid-goes")
 
 	tr = stored.next(t)
-	tr.at(timeAt(40))
+	tr.setTime(timeAt(40))
 	tr.list(stays, changes)
 	tr.Tick()
 	events := tr.events
@@ -132,24 +132,24 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 
 	tr = stored.next(t)
 	tr.list()
-	tr.at(now.Add(restart))
+	tr.setTime(now.Add(restart))
 	tr.Tick()
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended"}}, briefs(tr.events))
 	stored.store(t, tr)
 	assert.Empty(t, stored, "nothing is left")
 
 	tr = stored.next(t)
-	tr.at(timeAt(10))
+	tr.setTime(timeAt(10))
 	tr.list(replica("a"), replica("b"))
 	tr.Tick()
 	tr.Confirm(timeAt(20))
 	stored.store(t, tr)
 	tr = stored.next(t)
-	tr.at(now)
+	tr.setTime(now)
 	tr.list()
 	stored.store(t, tr)
 	tr = stored.next(t)
-	tr.at(now.Add(restart))
+	tr.setTime(now.Add(restart))
 	tr.list()
 	tr.Tick()
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
@@ -160,7 +160,7 @@ func TestWorkloadThatEndedMeanwhile(t *testing.T) {
 // A workload whose pods could not be stored has ended at a time that is not known, and not in the year 1.
 func TestWorkloadWithoutStoredPods(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
-	tr.at(timeAt(10))
+	tr.setTime(timeAt(10))
 	tr.list(replica("a"))
 	tr.Tick()
 	tr.Confirm(timeAt(20))
@@ -168,7 +168,7 @@ func TestWorkloadWithoutStoredPods(t *testing.T) {
 	maps.DeleteFunc(stored, func(name string, _ []byte) bool { return strings.HasPrefix(name, podPart) })
 	tr = stored.next(t)
 	tr.list()
-	tr.at(now.Add(restart))
+	tr.setTime(now.Add(restart))
 	tr.Tick()
 	require.Equal(t, []brief{{gpu.EventWorkloadEnded, now, "Job ml/train has ended; the time is unknown"}}, utc(briefs(tr.events)))
 	assert.Equal(t, timeAt(20), tr.events[0].Workload.LastSeen.UTC())
@@ -230,7 +230,7 @@ func TestRandomLivesAndKills(t *testing.T) {
 		}
 		for range 60 {
 			clock = clock.Add(time.Duration(random.IntN(10)) * time.Second)
-			tr.at(clock)
+			tr.setTime(clock)
 			switch random.IntN(6) {
 			case 0, 1:
 				number++
@@ -260,7 +260,7 @@ func TestRandomLivesAndKills(t *testing.T) {
 				tr = stored.next(t)
 			}
 		}
-		tr.at(clock)
+		tr.setTime(clock)
 		tr.list(slices.Collect(maps.Values(pods))...)
 		arrive(stored.store(t, tr))
 		created, deleted := map[string]int{}, map[string]int{}
@@ -300,7 +300,7 @@ func FuzzRestore(f *testing.F) {
 			_ = use("pod/uid-b", []byte(`{"pod":{"UID":"uid-b","Owners":[{"UID":"j1"}]}}`))
 		})
 		tr.list(replica("a"))
-		tr.at(now.Add(restart))
+		tr.setTime(now.Add(restart))
 		tr.Tick()
 		stored := disk{}
 		stored.store(t, tr)
@@ -313,8 +313,8 @@ func TestPodsOfUnreadableClaims(t *testing.T) {
 	stored, tr := disk{}, disk{}.next(t)
 	pod := begun()
 	scheduled(pod)
-	seen := withAllocations(pod, twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
-	tr.Seen(seen)
+	observed := withAllocations(pod, twoGPUs("main"), claimed("main", gpu.Some[int64](4)))
+	tr.Seen(observed)
 	require.Len(t, allocationsOf(stored.store(t, tr)), 2)
 
 	tr = stored.next(t)
@@ -326,7 +326,7 @@ func TestPodsOfUnreadableClaims(t *testing.T) {
 	missing := *unread
 	tr.Gone(&missing, true)
 	require.Equal(t, []gpu.EventType{gpu.EventReleased, gpu.EventReleased, gpu.EventPodDeleted}, typesOf(tr.events))
-	assert.Equal(t, append(slices.Clone(seen.Requests), gpu.ResourceCount{Resource: "other"}), tr.events[2].Pod.Requests)
+	assert.Equal(t, append(slices.Clone(observed.Requests), gpu.ResourceCount{Resource: "other"}), tr.events[2].Pod.Requests)
 	assert.False(t, tr.Knows("p1"))
 
 	tr = stored.next(t)

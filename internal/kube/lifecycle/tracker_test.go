@@ -23,11 +23,11 @@ type tracked struct {
 func newTracked() *tracked {
 	t := &tracked{}
 	t.Tracker = NewTracker(func(events []gpu.Event) { t.events = append(t.events, events...) })
-	t.at(now)
+	t.setTime(now)
 	return t
 }
 
-func (t *tracked) at(now time.Time) { t.now = func() time.Time { return now } }
+func (t *tracked) setTime(now time.Time) { t.now = func() time.Time { return now } }
 
 func (t *tracked) take() []brief {
 	events := t.events
@@ -53,11 +53,11 @@ func TestDeletedPod(t *testing.T) {
 // A pod that vanished without a watch has an unknown end.
 func TestVanishedPod(t *testing.T) {
 	tr := newTracked()
-	tr.at(timeAt(10))
+	tr.setTime(timeAt(10))
 	tr.Seen(podOf(begun()))
 	tr.Confirm(timeAt(20))
 	tr.take()
-	tr.at(now)
+	tr.setTime(now)
 	tr.Gone(podOf(begun()), false)
 	require.Len(t, tr.events, 1)
 	assert.Equal(t, timeAt(20), tr.events[0].Pod.LastSeen)
@@ -88,7 +88,7 @@ func TestOwnersThatAreDeletedFirst(t *testing.T) {
 	assert.Equal(t, []gpu.EventType{gpu.EventPodScheduled, gpu.EventPodFinished, gpu.EventPodDeleted}, typesOf(tr.events))
 	tr.take()
 
-	tr.at(now.Add(restart))
+	tr.setTime(now.Add(restart))
 	tr.Tick()
 	require.Equal(t, []gpu.EventType{gpu.EventWorkloadEnded}, typesOf(tr.events))
 	assert.Equal(t, []gpu.Owner{set, deployment}, tr.events[0].Workload.Owners)

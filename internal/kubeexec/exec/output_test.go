@@ -83,10 +83,10 @@ func TestOutputIsHeldOnce(t *testing.T) {
 	})
 	results, err := r.Run(soon(t), smiCommand("-a"), smiCommand("-b"), smiCommand("-c"), smiCommand("-d"))
 	require.NoError(t, err)
-	held := 0
+	size := 0
 	for i := range results {
 		assert.Equal(t, i == 3, results[i].Truncated)
-		held += cap(results[i].Stdout)
+		size += cap(results[i].Stdout)
 	}
-	assert.Equal(t, maxStdout, held)
+	assert.Equal(t, maxStdout, size)
 }

@@ -193,11 +193,11 @@ func TestHoldsNoLonger(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	const nodes, shards = 1000, 8
-	var in [shards]int
+	var counts [shards]int
 	for i := range nodes {
-		in[shardOf(fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/250, i%250), shards)]++
+		counts[shardOf(fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", i/250, i%250), shards)]++
 	}
-	for _, n := range in {
+	for _, n := range counts {
 		assert.InDelta(t, nodes/shards, n, nodes/shards*0.35)
 	}
 	assert.Zero(t, shardOf("anything", 1))

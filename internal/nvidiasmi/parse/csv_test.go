@@ -44,7 +44,7 @@ func TestTrapHeadingHasTheCanonicalName(t *testing.T) {
 func TestTableEdges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text    string
-		asked   []string
+		fields  []string
 		found   bool
 		gpus    int
 		dropped int
@@ -62,7 +62,7 @@ func TestTableEdges(t *testing.T) {
 		"shell's complaint": {"sh: nvidia-smi: not found\n", []string{"index", "uuid"}, false, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log, found := QueryGPU([]byte(tt.text), tt.asked)
+			log, found := QueryGPU([]byte(tt.text), tt.fields)
 			assert.Equal(t, tt.found, found)
 			assert.Len(t, log.GPUs, tt.gpus)
 			assert.Equal(t, tt.dropped, log.Dropped)

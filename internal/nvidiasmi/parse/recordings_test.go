@@ -55,8 +55,8 @@ func (n *node) all(name string) (result []*node) {
 	return result
 }
 
-// at returns the text of an element by its path.
-func (n *node) at(path string) (string, bool) {
+// valueAt returns the text of an element by its path.
+func (n *node) valueAt(path string) (string, bool) {
 	for name := range strings.SplitSeq(path, "/") {
 		if n = n.child(name); n == nil {
 			return "", false
@@ -121,7 +121,7 @@ func checkXML(t *testing.T, root *node, log *Listing) {
 	t.Helper()
 	assert.True(t, log.Complete)
 	assert.Zero(t, log.Dropped)
-	version, _ := root.at("driver_version")
+	version, _ := root.valueAt("driver_version")
 	assert.Equal(t, version, log.DriverVersion)
 	gpus := root.all("gpu")
 	require.Len(t, log.GPUs, len(gpus))
@@ -130,9 +130,9 @@ func checkXML(t *testing.T, root *node, log *Listing) {
 		g := &log.GPUs[i]
 		assert.Equal(t, gpu.NVIDIA, g.Device.Vendor)
 		for path, w := range xmlWords() {
-			printed, ok := n.at(path)
+			printed, ok := n.valueAt(path)
 			if path == "board_part_number" && !ok { // old drivers
-				printed, ok = n.at("gpu_part_number")
+				printed, ok = n.valueAt("gpu_part_number")
 				ok = ok && strings.HasPrefix(printed, "900-")
 			}
 			if ok && printed != "N/A" && printed != redacted {
@@ -144,8 +144,8 @@ func checkXML(t *testing.T, root *node, log *Listing) {
 		for path, q := range xmlNumbers() {
 			numbers += checkNumber(t, n, path, q, g)
 		}
-		used, _ := n.at("cc_protected_memory_usage/used")
-		total, _ := n.at("cc_protected_memory_usage/total")
+		used, _ := n.valueAt("cc_protected_memory_usage/used")
+		total, _ := n.valueAt("cc_protected_memory_usage/total")
 		checkProtected(t, used, total, g)
 		checkFlags(t, n, g)
 		checkProcesses(t, n, g)
@@ -158,7 +158,7 @@ func checkXML(t *testing.T, root *node, log *Listing) {
 
 func checkNumber(t *testing.T, n *node, path string, q quantity, g *GPU) int {
 	t.Helper()
-	printed, _ := n.at(path)
+	printed, _ := n.valueAt(path)
 	value, unit, isNumber := printedNumber(printed)
 	got, exists := q.get(g).Get()
 	if !isNumber {
@@ -193,7 +193,7 @@ func checkFlags(t *testing.T, n *node, g *GPU) {
 		"True": true, "False": false, "Unhealthy": true, "Healthy": false, "Degraded": true, "Full": false,
 	}
 	for path, get := range xmlFlags() {
-		printed, _ := n.at(path)
+		printed, _ := n.valueAt(path)
 		want, isFlag := words[printed]
 		got, ok := get(g).Get()
 		switch {
@@ -223,22 +223,22 @@ func checkProcesses(t *testing.T, n *node, g *GPU) {
 	require.Len(t, g.Processes, len(processes))
 	for i, p := range processes {
 		got := g.Processes[i]
-		pid, _ := p.at("pid")
+		pid, _ := p.valueAt("pid")
 		value, err := parseFloat(pid)
 		require.NoError(t, err)
 		assert.Equal(t, int64(value), got.PID)
-		name, _ := p.at("process_name")
+		name, _ := p.valueAt("process_name")
 		if name != "" && !strings.HasPrefix(name, "[") {
 			assert.Equal(t, name, got.Name)
 		}
-		memory, _ := p.at("used_memory")
+		memory, _ := p.valueAt("used_memory")
 		if mib, unit, ok := printedNumber(memory); ok {
 			require.Equal(t, "MiB", unit)
 			assert.Equal(t, gpu.Some(int64(mib)<<20), got.Memory)
 		} else {
 			assert.False(t, got.Memory.Known(), "used_memory is %q", memory)
 		}
-		kind, _ := p.at("type")
+		kind, _ := p.valueAt("type")
 		want := map[string]gpu.ProcessType{"C": gpu.ProcessCompute, "G": gpu.ProcessGraphics, "C+G": gpu.ProcessComputeGraphics, "M+C": gpu.ProcessMPS}
 		assert.Equal(t, want[kind], got.Type)
 	}

@@ -121,7 +121,7 @@ func memoryErrors(kind library.ErrorType, since library.ECCCounter, location lib
 	return number64(func(h library.Device) (uint64, library.Return) { return h.GetMemoryErrorCounter(kind, since, location) })
 }
 
-// errorCount adds a count of errors to those of the GPU.
+// errorCount adds a count of errors to the GPU's counts.
 func errorCount(kind gpu.ErrorType, lifetime bool) setter {
 	return func(d *gpu.Device, v library.Value, ok bool) bool {
 		n := counter(v, ok)
@@ -162,7 +162,7 @@ func readInstanceECC(dev *device, d *gpu.Device) {
 // sramStatus needs driver 535 and Ampere or later, and root (nvml.h: "Requires root/admin permissions").
 var sramStatus = library.NewFunction("SRAM errors", "nvmlDeviceGetSramEccErrorStatus")
 
-// readSRAM reads the errors of SRAM apart from those of DRAM, whether SRAM has had more than NVIDIA allows, and where the errors were. The status
+// readSRAM reads the errors of SRAM apart from the errors of DRAM, whether SRAM has had more than NVIDIA allows, and where the errors were. The status
 // has only uncorrected errors by location. They replace the field of the same location.
 func readSRAM(dev *device, d *gpu.Device) {
 	if dev.eccOff() {

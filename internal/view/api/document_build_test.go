@@ -21,7 +21,7 @@ type object = map[string]any
 // buildDocument returns the OpenAPI document of routes.
 func buildDocument(routes []route.Route, comments map[string]string) object {
 	s := schemas{comments: comments, all: object{}}
-	problem := s.of(view.Problem{})
+	problem := s.schemaOf(view.Problem{})
 	paths := object{}
 	for i := range routes {
 		r := &routes[i]
@@ -66,7 +66,7 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 	mediaType := cmp.Or(r.MediaType, route.JSON)
 	switch {
 	case r.Answer != nil:
-		content[mediaType] = object{"schema": s.of(r.Answer)}
+		content[mediaType] = object{"schema": s.schemaOf(r.Answer)}
 	case mediaType == route.JSON:
 		content[mediaType] = object{"schema": object{"type": "object"}}
 	default:
@@ -85,8 +85,8 @@ func operation(s *schemas, r *route.Route, forms []route.Route) object {
 		for i := range forms {
 			form := &forms[i]
 			names = append(names, form.Form)
-			either = append(either, s.of(form.Answer))
-			content[form.FormType] = object{"schema": s.of(form.Answer)}
+			either = append(either, s.schemaOf(form.Answer))
+			content[form.FormType] = object{"schema": s.schemaOf(form.Answer)}
 			for i := range form.Parameters {
 				parameters = append(parameters, parameter(&form.Parameters[i], "Only in form "+form.Form+". ")...)
 			}

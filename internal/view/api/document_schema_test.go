@@ -23,7 +23,7 @@ type schemas struct {
 	all      object
 }
 
-func (s *schemas) of(v any) object { return s.schema(reflect.TypeOf(v)) }
+func (s *schemas) schemaOf(v any) object { return s.schema(reflect.TypeOf(v)) }
 
 func (s *schemas) schema(t reflect.Type) object {
 	if t == reflect.TypeFor[time.Time]() {

@@ -5,6 +5,7 @@ package api
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -51,6 +52,12 @@ func TestMetricsFilters(t *testing.T) {
 		"?node=n2&sort=-id":                     {"MIG-n2-1", "MIG-n2-0", "GPU-n2-1", "GPU-n2-0"},
 		"?node=n2&sort=-throttled":              {"GPU-n2-0", "MIG-n2-0", "MIG-n2-1", "GPU-n2-1"},
 		"?cluster=prod&sort=-processes&limit=2": {"GPU-n1-0", "GPU-n1-2"},
+		"?search=A100":                          {"GPU-n2-0", "MIG-n2-0", "MIG-n2-1", "GPU-n2-1"},
+		"?search=ML%2Ftrain":                    {"GPU-n1-0", "GPU-n1-1"},
+		"?search=lost":                          {"GPU-n2-1"},
+		"?search=none+such":                     nil,
+		"?cluster=prod&sort=health":             {"GPU-n2-1", "GPU-n1-3", "GPU-n1-0", "GPU-n1-1", "GPU-n1-2", "GPU-n2-0", "MIG-n2-0", "MIG-n2-1"},
+		"?sort=health&limit=3":                  {"GPU-n2-1", "GPU-n1-3", "GPU-workstation-0"},
 	} {
 		assert.Equal(t, want, gpus(t, query), query)
 	}
@@ -79,6 +86,19 @@ func TestOneGPU(t *testing.T) {
 	assert.Contains(t, get(t, "/api/v1/gpu/metrics/GPU-n2-1").Body.String(), `"watts":null`)
 	assert.Equal(t, "GPU-n2-1", decode[view.GPUMetrics](t, get(t, "/api/v1/gpu/metrics/1?node=n2")).ID)
 	assert.Equal(t, "GPU-n2-1", decode[view.GPUMetrics](t, get(t, "/api/v1/gpu/metrics/0000:11:00.0?node=n2")).ID)
+}
+
+// A search finds names, states and whole numbers in every list, whatever their case, and sums cover what was found.
+func TestSearch(t *testing.T) {
+	for path, want := range map[string]int{
+		"metrics?search=train-0": 2, "processes?search=4242": 1, "processes?search=TRAIN": 1, "nodes?search=workst": 1, "workloads?search=statefulset": 1,
+		"summary?by=node&search=n2": 1, "problems?search=gpu-n2-1": 1, "events?search=fallen": 1,
+	} {
+		var list struct{ Total int }
+		require.NoError(t, json.Unmarshal(get(t, "/api/v1/gpu/"+path).Body.Bytes(), &list))
+		assert.Equal(t, want, list.Total, path)
+	}
+	assert.Equal(t, 2, decode[view.Metrics](t, get(t, "/api/v1/gpu/metrics?search=train-0")).Summary.GPUs)
 }
 
 // Pages that follow each other have each entry once, however they are sorted.

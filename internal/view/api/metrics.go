@@ -6,14 +6,17 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
-func gpuTable() *table[*view.GPU] {
+// gpuTable describes GPUs. The health of a partition is the health of its package, which the caller knows.
+func gpuTable(health func(*view.GPU) view.HealthClass) *table[*view.GPU] {
 	return &table[*view.GPU]{
+		names: holdersAndUsers,
 		columns: []column[*view.GPU]{
 			{"cluster", func(g *view.GPU) any { return g.Cluster }},
 			{"node", func(g *view.GPU) any { return g.Node }},
@@ -29,6 +32,7 @@ func gpuTable() *table[*view.GPU] {
 			{"last_seen", func(g *view.GPU) any { return g.LastSeen }},
 			{"stale", func(g *view.GPU) any { return g.Stale }},
 			{"status", func(g *view.GPU) any { return g.Status }},
+			{"health", func(g *view.GPU) any { return health(g) }},
 			{"faults", func(g *view.GPU) any { return g.Faults }},
 			{"throttled", func(g *view.GPU) any { return g.Throttled }},
 			{"utilization", func(g *view.GPU) any { return g.Utilization.General }},
@@ -55,6 +59,35 @@ func gpuTable() *table[*view.GPU] {
 	}
 }
 
+func holdersAndUsers(g *view.GPU) []string {
+	var names []string
+	for _, c := range g.Containers {
+		names = append(names, userNames(&c.User)...)
+	}
+	for _, p := range g.Processes {
+		names = append(names, userNames(&p.User)...)
+	}
+	return names
+}
+
+// gpuHealth returns the health of each GPU, and of a partition the health of its package.
+func gpuHealth(gpus []*view.GPU) func(*view.GPU) view.HealthClass {
+	packages := map[string]view.HealthClass{}
+	for _, g := range gpus {
+		if g.Parent == nil {
+			packages[g.ID] = g.Health()
+		}
+	}
+	return func(g *view.GPU) view.HealthClass {
+		if g.Parent != nil {
+			if health, known := packages[*g.Parent]; known {
+				return health
+			}
+		}
+		return g.Health()
+	}
+}
+
 // gpuKeys returns identities that put the GPUs of a node in the order of their indexes, each partition behind its package.
 func gpuKeys(gpus []*view.GPU) func(*view.GPU) string {
 	packages := map[string]*int{}
@@ -72,7 +105,7 @@ func gpuKeys(gpus []*view.GPU) func(*view.GPU) string {
 }
 
 func (h *Handler) metricsRoutes() []route.Route {
-	t := gpuTable()
+	t := gpuTable((*view.GPU).Health)
 	status := route.Parameter{
 		Name: "status", Kind: route.Choice, Choices: []string{"ok", "degraded", "failed", "predicted_failure", "unknown"},
 		Description: "Only GPUs of this status; unknown: GPUs without a status.",
@@ -101,7 +134,8 @@ func (h *Handler) metrics(w http.ResponseWriter, r *route.Request) error {
 	if !changed {
 		return nil
 	}
-	t := gpuTable()
+	health := (*view.GPU).Health
+	t := gpuTable(func(g *view.GPU) view.HealthClass { return health(g) })
 	var summary view.Summary
 	p, err := paged(h, r, t, func() ([]*view.GPU, error) {
 		nodes, gpu, err := selected(s, r)
@@ -111,10 +145,10 @@ func (h *Handler) metrics(w http.ResponseWriter, r *route.Request) error {
 		if err := query.Readable(s, scope(r), nodes); err != nil {
 			return nil, err
 		}
-		nodes = narrowed(r, nodes, gpu)
+		nodes = narrowed(r, t, nodes, gpu)
 		summary = query.Summarize(scope(r), nodes, query.ByNothing)[0]
 		gpus := query.GPUs(nodes)
-		t.key = gpuKeys(gpus)
+		t.key, health = gpuKeys(gpus), gpuHealth(gpus)
 		return gpus, nil
 	})
 	if err != nil {
@@ -126,13 +160,13 @@ func (h *Handler) metrics(w http.ResponseWriter, r *route.Request) error {
 }
 
 // narrowed returns nodes with the GPUs that a request asks for.
-func narrowed(r *route.Request, nodes []*view.Node, gpu *view.GPU) []*view.Node {
-	user, status := users(r), r.Text("status")
-	if gpu == nil && user == (query.UserFilter{}) && status == "" {
+func narrowed(r *route.Request, t *table[*view.GPU], nodes []*view.Node, gpu *view.GPU) []*view.Node {
+	user, status, text := users(r), r.Text("status"), strings.ToLower(r.Text("search"))
+	if gpu == nil && user == (query.UserFilter{}) && status == "" && text == "" {
 		return nodes
 	}
 	return query.Keep(nodes, func(g *view.GPU) bool {
-		return (gpu == nil || query.PartOf(g, gpu)) && user.MatchesGPU(g) && (status == "" || status == statusOf(g))
+		return (gpu == nil || query.PartOf(g, gpu)) && user.MatchesGPU(g) && (status == "" || status == statusOf(g)) && (text == "" || t.contains(g, text))
 	})
 }
 

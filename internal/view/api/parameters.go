@@ -4,6 +4,7 @@
 package api
 
 import (
+	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/query"
 	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
@@ -55,6 +56,10 @@ func idParameter() route.Parameter {
 func pageParameters(sorts []string, order string) []route.Parameter {
 	return []route.Parameter{
 		{
+			Name: "search", Example: "n1",
+			Description: "Only entries with this text in a name, a state or another text, or in a whole number. Upper and lower case are the same.",
+		},
+		{
 			Name: "sort", Kind: route.Choice, Choices: sorts, Default: order,
 			Description: "The column to sort by. With - before it, the largest value is first. Entries without a value are last.",
 		},
@@ -69,6 +74,19 @@ func pageParameters(sorts []string, order string) []route.Parameter {
 // scope is the part of the fleet that a request asks for.
 func scope(r *route.Request) query.Scope {
 	return query.Scope{Cluster: r.Text("cluster"), Node: r.Text("node")}
+}
+
+// userNames returns the texts by which a user of a GPU is found.
+func userNames(u *view.User) []string {
+	names := []string{textOf(u.Namespace) + "/" + textOf(u.Pod)}
+	for _, name := range []*string{
+		u.Container, u.ContainerID, u.ContainerName, u.WorkloadKind, u.Workload, u.SlurmJob, u.SlurmSLUID, u.SlurmUser, u.SlurmAccount, u.BatchJob, u.SystemdUnit,
+	} {
+		if name != nil {
+			names = append(names, *name)
+		}
+	}
+	return names
 }
 
 func users(r *route.Request) query.UserFilter {

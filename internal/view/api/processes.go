@@ -11,6 +11,7 @@ import (
 
 func processTable() *table[*view.Process] {
 	return &table[*view.Process]{
+		names: func(p *view.Process) []string { return userNames(&p.User) },
 		key: func(p *view.Process) string {
 			return keyOf(textOf(p.Cluster), p.Node, numberKey(p.GPUIndex), p.GPU, numberKey(&p.PID))
 		},

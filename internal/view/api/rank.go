@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
 )
 
 // rank is an entry's place in a sorted list.
@@ -24,9 +27,18 @@ type rank struct {
 // maxRankText bounds the text by which entries are sorted. What is equal so far has the list's own order.
 const maxRankText = 256
 
+// healthOrder is the order of the classes of health: the worst first.
+var healthOrder = []view.HealthClass{
+	view.HealthFailed, view.HealthPredictedFailure, view.HealthDegraded, view.HealthUnknown, view.HealthThrottled, view.HealthStale, view.HealthOK,
+}
+
 // rankOf returns the place of an entry by a value.
 func rankOf(value any, key string) rank {
 	r := rank{Key: strings.ToValidUTF8(key, "\uFFFD")} // as the cursor, which is JSON, has it
+	if health, ok := value.(view.HealthClass); ok {
+		r.Number = float64(slices.Index(healthOrder, health))
+		return r
+	}
 	switch v := plain(value).(type) {
 	case nil:
 		r.Missing = true

@@ -123,10 +123,10 @@ func TestStreamsAreBounded(t *testing.T) {
 // streamed is a connection that hands on what is written.
 type streamed struct {
 	discard
-	to *io.PipeWriter
+	target *io.PipeWriter
 }
 
-func (s *streamed) Write(p []byte) (int, error) { return s.to.Write(p) }
+func (s *streamed) Write(p []byte) (int, error) { return s.target.Write(p) }
 
 func (*streamed) Flush() {}
 

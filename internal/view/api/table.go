@@ -5,6 +5,7 @@ package api
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/otelgpu/gpureceiver/internal/view/route"
@@ -13,8 +14,9 @@ import (
 // table describes the entries of a list: columns, which are the columns of CSV and of sorting, and an identity.
 type table[T any] struct {
 	columns []column[T]
-	order   string         // the column by which it is sorted by default, as in the parameter; empty: by identity
-	key     func(T) string // identity, which determines the order of the list
+	order   string           // the column by which it is sorted by default, as in the parameter; empty: by identity
+	key     func(T) string   // identity, which determines the order of the list
+	names   func(T) []string // texts for a search beside the columns; nil: no other
 }
 
 type column[T any] struct {
@@ -50,6 +52,9 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	if err != nil {
 		return page[T]{}, err
 	}
+	if text := strings.ToLower(r.Text("search")); text != "" {
+		all = slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !t.contains(v, text) })
+	}
 	p := page[T]{total: len(all), items: []T{}}
 	entries := make([]ranked[T], 0, len(all))
 	for _, v := range all {
@@ -68,6 +73,28 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 		p.next = &next
 	}
 	return p, nil
+}
+
+// contains reports whether an entry has a text in lower case in a column of texts or whole numbers, or in a name.
+func (t *table[T]) contains(entry T, text string) bool {
+	has := func(v string) bool { return strings.Contains(strings.ToLower(v), text) }
+	for _, c := range t.columns {
+		switch v := plain(c.value(entry)).(type) {
+		case string:
+			if has(v) {
+				return true
+			}
+		case int:
+			if has(strconv.Itoa(v)) {
+				return true
+			}
+		case []string:
+			if slices.ContainsFunc(v, has) {
+				return true
+			}
+		}
+	}
+	return t.names != nil && slices.ContainsFunc(t.names(entry), has)
 }
 
 // after returns the place after which the page starts, nil for the first.

@@ -25,7 +25,7 @@ func fill(tb testing.TB, nodes, reads int) (*Fleet, *watch) {
 		message := largeNode(i).read(w.now)
 		for range reads {
 			w.pass(2 * time.Minute)
-			f.ConsumeMetrics(at(message, w.now))
+			f.ConsumeMetrics(messageAt(message, w.now))
 		}
 	}
 	return f, w
@@ -62,7 +62,7 @@ func BenchmarkIngest(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		w.pass(30 * time.Second)
-		at(message, w.now)
+		messageAt(message, w.now)
 		b.StartTimer()
 		f.ConsumeMetrics(message)
 	}
@@ -88,4 +88,19 @@ func BenchmarkTiles(b *testing.B) {
 	for range b.N {
 		f.Tiles(0, "")
 	}
+}
+
+// BenchmarkProblems finds the problems of a node of which every GPU is throttled, which each of its messages does. Compare BenchmarkIngest.
+func BenchmarkProblems(b *testing.B) {
+	f, w := fill(b, 1, 2)
+	n := f.state.nodes[nodeKey{cluster: "prod", name: f.Snapshot().Nodes[0].Name}]
+	for _, g := range n.shown.GPUs {
+		g.Throttled = []string{"hw_thermal"}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		f.noticeProblems(n, n.shown, w.now)
+	}
+	b.ReportMetric(float64(len(n.problems)), "problems/op")
 }

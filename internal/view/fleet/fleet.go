@@ -160,7 +160,7 @@ func (f *Fleet) sweep() uint64 {
 		}
 		before := n.shown
 		switch {
-		case n.gone(now, f.settings.GoneAfter):
+		case n.expired(now, f.settings.GoneAfter):
 			f.state.remove(n)
 			n.shown = nil
 		case before != nil && before.State == view.Live:

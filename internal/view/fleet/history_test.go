@@ -107,7 +107,7 @@ func TestHistoryIsThinned(t *testing.T) {
 		message := m.read(w.now)
 		for range int(80 * time.Minute / every) {
 			w.pass(every)
-			f.ConsumeMetrics(at(message, w.now))
+			f.ConsumeMetrics(messageAt(message, w.now))
 		}
 		past := f.pasts.byID["GPU-a-0"]
 		assert.LessOrEqual(t, cap(past.rows), 50, every)

@@ -113,8 +113,8 @@ func (m *machine) read(now time.Time) pmetric.Metrics {
 	return m.tracker.End(m.recorder.Record(&m.Node), pcommon.NewTimestampFromTime(now))
 }
 
-// at sets the time of all points of a message.
-func at(message pmetric.Metrics, now time.Time) pmetric.Metrics {
+// messageAt sets the time of all points of a message.
+func messageAt(message pmetric.Metrics, now time.Time) pmetric.Metrics {
 	for _, rm := range message.ResourceMetrics().All() {
 		for _, metric := range rm.ScopeMetrics().At(0).Metrics().All() {
 			points, _ := numbers(metric)

@@ -42,9 +42,9 @@ type change struct {
 // silent reports whether nothing came for three intervals.
 func (n *node) silent(now time.Duration) bool { return now-n.lastUpdate > n.interval.silence() }
 
-// gone reports whether a silent node is no longer shown: it or its cluster has ended its series, or it was silent for too long. A cluster is
+// expired reports whether a silent node is no longer shown: it or its cluster has ended its series, or it was silent for too long. A cluster is
 // no node: its nodes are shown by themselves.
-func (n *node) gone(now, after time.Duration) bool {
+func (n *node) expired(now, after time.Duration) bool {
 	if n.key.name == "" {
 		after = clusterGone
 	}

@@ -38,14 +38,14 @@ type world struct {
 	nodes  []*worldNode
 	late   []delivery
 	watts  float64                     // each value is sent once
-	sent   map[string]map[float64]bool // by hw.id
+	values map[string]map[float64]bool // by hw.id
 	bad    bool                        // the network
 	twice  pmetric.Metrics
 	number int
 }
 
 type delivery struct {
-	at      time.Time
+	time    time.Time
 	message pmetric.Metrics
 }
 
@@ -58,7 +58,7 @@ type worldNode struct {
 }
 
 func newWorld(rng *rand.Rand) *world {
-	w := &world{rng: rng, sent: map[string]map[float64]bool{}, twice: pmetric.NewMetrics()}
+	w := &world{rng: rng, values: map[string]map[float64]bool{}, twice: pmetric.NewMetrics()}
 	w.fleet, w.watch = newTestFleet(Settings{GoneAfter: 10 * time.Minute})
 	for _, name := range []string{"a", "b", "c"} {
 		m := newMachine(name, 2, 2)
@@ -170,7 +170,7 @@ func (w *world) Pass(seconds float64) {
 			w.send(n)
 		}
 		w.late = slices.DeleteFunc(w.late, func(d delivery) bool {
-			if d.at.After(w.watch.now) {
+			if d.time.After(w.watch.now) {
 				return false
 			}
 			w.fleet.ConsumeMetrics(d.message)
@@ -186,10 +186,10 @@ func (w *world) send(n *worldNode) {
 		d := &n.Devices[i]
 		w.watts++
 		d.Power.Draw = gpu.Some(w.watts)
-		if w.sent[d.ID] == nil {
-			w.sent[d.ID] = map[float64]bool{}
+		if w.values[d.ID] == nil {
+			w.values[d.ID] = map[float64]bool{}
 		}
-		w.sent[d.ID][w.watts] = true
+		w.values[d.ID][w.watts] = true
 	}
 	n.Presence[gpu.Visible], n.Failure = gpu.Some(int64(len(n.Devices))), nil
 	if n.failed {
@@ -218,7 +218,7 @@ func (w *world) Check() []string {
 	violation := append(violations(w.fleet), w.page.refresh(w.fleet)...)
 	for _, n := range w.fleet.Snapshot().Nodes {
 		for _, g := range n.GPUs {
-			if g.Power.Watts != nil && !w.sent[g.ID][*g.Power.Watts] {
+			if g.Power.Watts != nil && !w.values[g.ID][*g.Power.Watts] {
 				violation = append(violation, fmt.Sprintf("%s never drew %f W", g.ID, *g.Power.Watts))
 			}
 		}

@@ -42,7 +42,7 @@ func containerKey(resource, point pcommon.Map) string {
 			parts = append(parts, name, value)
 		}
 	}
-	return strings.Join(parts, "\x00")
+	return strings.Join(parts, "|") // no control byte: texts.share would remove it
 }
 
 func (c *container) describe(resource, point pcommon.Map, shared *texts) {

@@ -74,9 +74,9 @@ func (s *renderer) idleSince(c *container, v *view.Container, g *view.GPU) *time
 	if utilization == nil {
 		utilization = g.Utilization.General
 	}
-	was := c.idle
+	before := c.idle
 	c.idle = v.Allocated != nil && *v.Allocated && utilization != nil && *utilization <= s.idleThreshold
-	if !was {
+	if !before {
 		c.idleSince = s.node.lastUpdate
 	}
 	if !c.idle || s.node.lastUpdate-c.idleSince < s.idleAfter {

@@ -12,6 +12,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
+	"html"
 	"net/http"
 	"path"
 	"time"
@@ -37,17 +39,23 @@ type file struct {
 	etag string
 }
 
-// New returns the handler of the page: / and /docs, and the files that they load. Other paths, and other methods than GET and HEAD, are
+// noticeTag is the element of the page's document that has the notice.
+const noticeTag = `<meta name="notice" content="%s">`
+
+// New returns the handler of the page: / and /docs, and the files that they load. The page shows the notice above everything if there is one. Other paths, and other methods than GET and HEAD, are
 // answered by a problem.
-func New() http.Handler {
+func New(notice string) http.Handler {
 	served := map[string]file{}
 	for address, name := range files {
 		body, err := dist.ReadFile("dist/" + name)
 		if err != nil {
 			panic(err) // embedded: the compiler has checked that it is there
 		}
+		if name == "index.html" {
+			body = bytes.Replace(body, fmt.Appendf(nil, noticeTag, ""), fmt.Appendf(nil, noticeTag, html.EscapeString(notice)), 1)
+		}
 		hash := sha256.Sum256(body)
-		served[address] = file{name: name, body: body, etag: `"` + hex.EncodeToString(hash[:16]) + `"`}
+		served[address] = file{name: name, body: body, etag: `W/"` + hex.EncodeToString(hash[:16]) + `"`}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -65,7 +73,7 @@ func New() http.Handler {
 			route.WriteProblem(w, r, route.Problem(http.StatusMethodNotAllowed, "Method not allowed", r.Method, "Use GET or HEAD: nothing can be changed here."))
 		default:
 			header.Set("Content-Type", mediaTypes[path.Ext(f.name)])
-			// The files have the same names in every version: a browser asks each time whether they are still the same.
+			// The tag is weak, so that it is the same for the compressed file. The files have the same names in every version: a browser asks each time whether they are still the same.
 			header.Set("Cache-Control", "no-cache")
 			header.Set("ETag", f.etag)
 			http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.body))

@@ -20,7 +20,7 @@ func ask(t *testing.T, method, target string, header http.Header) *httptest.Resp
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
-	New().ServeHTTP(w, r)
+	New("").ServeHTTP(w, r)
 	return w
 }
 
@@ -94,4 +94,17 @@ func TestSourcesInsertTextOnly(t *testing.T) {
 		assert.NotRegexp(t, `innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySet|\beval\(|new Function|srcdoc`, text, path)
 		assert.True(t, strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*"), "%s has no licence header", path)
 	})
+}
+
+// The notice of the configuration is in the page as text, and changes its tag.
+func TestNotice(t *testing.T) {
+	ask := func(notice string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		New(notice).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		return w
+	}
+	plain, noted := ask(""), ask(`SIMULATED "<b>"`)
+	assert.Contains(t, plain.Body.String(), `<meta name="notice" content="">`)
+	assert.Contains(t, noted.Body.String(), `<meta name="notice" content="SIMULATED &#34;&lt;b&gt;&#34;">`)
+	assert.NotEqual(t, plain.Header().Get("ETag"), noted.Header().Get("ETag"))
 }

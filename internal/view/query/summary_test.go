@@ -47,10 +47,10 @@ func rowOf(s *view.Summary) row {
 func TestSummarize(t *testing.T) {
 	train, script := "train", "<script>alert(1)</script>"
 	for _, test := range []struct {
-		name  string
-		scope Scope
-		by    By
-		want  []row
+		name     string
+		scope    Scope
+		grouping By
+		want     []row
 	}{
 		{"everything", Scope{}, ByNothing, []row{
 			// Memory: 4×80 + 40 + 2×192 + 24. Utilization: (0.97+0+0.5+1 + 0 + 2×0.25 + 0.1) / 8; the failed GPU has none, and the divided
@@ -124,7 +124,7 @@ func TestSummarize(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			nodes, err := Select(viewtest.Snapshot(), test.scope)
 			require.NoError(t, err)
-			got := Summarize(test.scope, nodes, test.by)
+			got := Summarize(test.scope, nodes, test.grouping)
 			require.Len(t, got, len(test.want))
 			for i := range got {
 				row := rowOf(&got[i])
@@ -134,7 +134,7 @@ func TestSummarize(t *testing.T) {
 				if got[i].Memory.Total != nil {
 					assert.InDelta(t, *got[i].Memory.Used / *got[i].Memory.Total, *got[i].MemoryUtilization, 1e-9)
 				}
-				assert.Equal(t, string(test.by), text(got[i].By))
+				assert.Equal(t, string(test.grouping), text(got[i].By))
 			}
 		})
 	}

@@ -22,8 +22,8 @@ type Gateway struct {
 }
 
 // StartGateway starts the collector of the options with the configuration in a file, config/gateway.yaml. It passes everything on to a
-// backend, an endpoint for OTLP over gRPC. The parts are files of configurations that are added to it.
-func StartGateway(o Options, file, backend string, parts ...string) (*Gateway, error) {
+// backend, an endpoint for OTLP over gRPC. The overlays are files that are added to its configuration.
+func StartGateway(o Options, file, backend string, overlays ...string) (*Gateway, error) {
 	var addresses [4]string
 	for i := range addresses {
 		var err error
@@ -34,8 +34,8 @@ func StartGateway(o Options, file, backend string, parts ...string) (*Gateway, e
 	g := &Gateway{GRPC: addresses[0], HTTP: "http://" + addresses[1], View: "http://" + addresses[2]}
 	o.Env = append(o.Env, "OTLP_ENDPOINT="+backend)
 	o.Args = append(o.Args, FeatureGates, "--config", file)
-	for _, part := range parts {
-		o.Args = append(o.Args, "--config", part)
+	for _, overlay := range overlays {
+		o.Args = append(o.Args, "--config", overlay)
 	}
 	for key, value := range map[string]string{
 		"receivers::otlp::protocols::grpc::endpoint": addresses[0],

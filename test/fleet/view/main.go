@@ -41,7 +41,7 @@ func main() {
 	flag.IntVar(&o.fleet.GPUs, "gpus", 8, "GPUs of each node")
 	flag.IntVar(&o.fleet.Processes, "processes", 64, "processes of each node")
 	flag.IntVar(&o.fleet.Clusters, "clusters", 4, "clusters of the nodes")
-	flag.IntVar(&o.rounds, "rounds", 31, "how many messages each node sends; 31 fill a history of 15 minutes")
+	flag.IntVar(&o.rounds, "rounds", 121, "how many messages each node sends; 121 fill a history of an hour")
 	flag.DurationVar(&o.interval, "interval", 30*time.Second, "the time between the reads of a node, by its clock; the messages follow each other at once")
 	flag.IntVar(&o.requests, "requests", 200, "how often each request is sent")
 	flag.BoolVar(&o.check, "check", false, "fail where the goal of the memory is missed, or the API shows something else than was sent")

@@ -101,7 +101,7 @@ func (n *amdNode) wrongReadings(points []otlptest.Point) []string {
 			}
 		}
 	}
-	if counted != expected && n.seen.well != nil && n.tool == "" {
+	if counted != expected && n.previous.well != nil && n.tool == "" {
 		result = append(result, fmt.Sprintf("%v GPUs are counted, of %v: %v", counted, expected, n.sequence.States))
 	}
 	return result

@@ -31,8 +31,8 @@ type sentBefore struct {
 func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 	var result, want, records []string
 	var used []map[string]any // by containers
-	if n.seen.xids == nil {
-		n.seen.xids, n.seen.waiting, n.seen.processes = map[string]otlptest.Point{}, map[string]float64{}, map[string]bool{}
+	if n.previous.xids == nil {
+		n.previous.xids, n.previous.waiting, n.previous.processes = map[string]otlptest.Point{}, map[string]float64{}, map[string]bool{}
 	}
 	for id, state := range n.sequence.States {
 		if before, ok := n.sequence.Before[id]; ok && before != state {
@@ -53,7 +53,7 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 				a := r.Attributes().AsRaw()
 				id, _ := a["hw.id"].(string)
 				text := func(name string) string { v, _ := a[name].(string); return v }
-				result = append(result, n.seen.checkUIDs(text("log.record.uid"), text("hw.gpu.event.follows"))...)
+				result = append(result, n.previous.checkUIDs(text("log.record.uid"), text("hw.gpu.event.follows"))...)
 				switch r.EventName() {
 				case "hw.gpu.status":
 					records = append(records, id+" "+text("hw.gpu.previous_state")+" to "+text("hw.state"))
@@ -62,27 +62,27 @@ func (n *node) checkEvents(node *gpu.Node, points []otlptest.Point) []string {
 					if sum, ok := a["hw.gpu.event.count"].(int64); ok {
 						happened = sum
 					}
-					n.seen.waiting[fmt.Sprint(gpuID, " ", a["hw.gpu.xid"])] += float64(happened)
+					n.previous.waiting[fmt.Sprint(gpuID, " ", a["hw.gpu.xid"])] += float64(happened)
 				case "container.gpu.allocated", "container.gpu.released":
 					used = append(used, a)
 				case "process.gpu.started", "process.gpu.exited":
 					key, started := fmt.Sprint(id, " ", a["process.pid"]), r.EventName() == "process.gpu.started"
-					if n.seen.processes[key] == started {
+					if n.previous.processes[key] == started {
 						result = append(result, fmt.Sprintf("%s of %s, twice in a row", r.EventName(), key))
 					}
-					n.seen.processes[key] = started
+					n.previous.processes[key] = started
 				}
 			}
 		}
 	}
-	if !n.seen.first { // faults of the first message are not new
-		n.seen.first = true
+	if !n.previous.first { // faults of the first message are not new
+		n.previous.first = true
 		for i := range node.Processes {
-			n.seen.processes[fmt.Sprint(node.Processes[i].DeviceID, " ", node.Processes[i].PID)] = true
+			n.previous.processes[fmt.Sprint(node.Processes[i].DeviceID, " ", node.Processes[i].PID)] = true
 		}
 	}
 	for i := range node.Processes {
-		if p := &node.Processes[i]; !n.seen.processes[fmt.Sprint(p.DeviceID, " ", p.PID)] {
+		if p := &node.Processes[i]; !n.previous.processes[fmt.Sprint(p.DeviceID, " ", p.PID)] {
 			result = append(result, fmt.Sprintf("no event for process %d on %s", p.PID, p.DeviceID))
 		}
 	}
@@ -116,16 +116,16 @@ func (n *node) checkXIDs(points []otlptest.Point) []string {
 	var result []string
 	for _, p := range otlptest.Of(points, "hw.gpu.xids") {
 		key := fmt.Sprint(p.Attributes["hw.id"], " ", p.Attributes["hw.gpu.xid"])
-		before, ok := n.seen.xids[key]
+		before, ok := n.previous.xids[key]
 		grown := p.Value
 		if ok && before.Start == p.Start {
 			grown -= before.Value
 		}
-		if grown != n.seen.waiting[key] && (!ok || before.Start == p.Start) {
-			result = append(result, fmt.Sprintf("%s grew by %v, after %v events", p.Series(), grown, n.seen.waiting[key]))
+		if grown != n.previous.waiting[key] && (!ok || before.Start == p.Start) {
+			result = append(result, fmt.Sprintf("%s grew by %v, after %v events", p.Series(), grown, n.previous.waiting[key]))
 		}
-		n.seen.xids[key] = p
-		delete(n.seen.waiting, key)
+		n.previous.xids[key] = p
+		delete(n.previous.waiting, key)
 	}
 	return result
 }

@@ -61,7 +61,7 @@ type node struct {
 	sequence otlptest.Sequence
 	resource otlptest.Resources
 	ends     otlptest.Ends
-	seen     sentBefore
+	previous sentBefore
 	uses     uses
 }
 
@@ -69,10 +69,10 @@ type node struct {
 type machine interface {
 	steps() []histories.Step
 	pass(seconds float64)
-	apply()                 // writes everything as it is described
-	recover()               // ends all faults
-	touched(at string) bool // reports whether a step concerned the GPU at a PCI address since the last recovery
-	settle()                // starts a new "since the last recovery"
+	apply()                      // writes everything as it is described
+	recover()                    // ends all faults
+	touched(address string) bool // reports whether a step concerned the GPU at a PCI address since the last recovery
+	settle()                     // starts a new "since the last recovery"
 	truth() (devices, holders, processes []string)
 	wrongReadings(points []otlptest.Point) []string
 	excuses(wrong string) bool // reports whether there is a good reason for something that looks wrong

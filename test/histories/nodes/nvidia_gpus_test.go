@@ -63,20 +63,20 @@ type nvidiaGPUs struct {
 	sys     string
 	seconds float64 // the driver's time
 
-	uuids  [nvidiaCount]int
-	faults [nvidiaCount]string
-	absent [nvidiaCount]bool
-	offBus [nvidiaCount]bool
-	watts  [nvidiaCount]int
-	joules [nvidiaCount]float64 // counted by the driver
-	slowed [nvidiaCount]float64 // likewise: seconds of throttling
-	gone   [3]bool              // instances of GPU 0
-	whole  bool                 // MIG is off
-	order  string
-	system string // a fault of the driver
-	driver int
-	away   bool // the driver is being replaced
-	events int
+	uuids   [nvidiaCount]int
+	faults  [nvidiaCount]string
+	absent  [nvidiaCount]bool
+	offBus  [nvidiaCount]bool
+	watts   [nvidiaCount]int
+	joules  [nvidiaCount]float64 // counted by the driver
+	slowed  [nvidiaCount]float64 // likewise: seconds of throttling
+	removed [3]bool              // instances of GPU 0
+	whole   bool                 // MIG is off
+	order   string
+	system  string // a fault of the driver
+	driver  int
+	away    bool // the driver is being replaced
+	events  int
 
 	touched [nvidiaCount]bool // something happened to it since the last recovery
 }
@@ -100,7 +100,7 @@ type place struct{ gpu, mig int }
 // id returns the device's current hw.id, empty if the device does not exist.
 func (m *nvidiaGPUs) id(p place) string {
 	switch {
-	case p.mig >= 0 && !m.whole && !m.gone[p.mig]:
+	case p.mig >= 0 && !m.whole && !m.removed[p.mig]:
 		return m.instance(p.mig)
 	case p.mig < 0 && (p.gpu > 0 || m.whole):
 		return m.uuid(p.gpu)
@@ -135,7 +135,7 @@ func (m *nvidiaGPUs) text() string {
 		}
 	}
 	for j, instance := range migInstances {
-		fmt.Fprintf(&b, "[mig 0 %d]\n%s\nuuid = %s\npresent = %v\n", j, instance, m.instance(j), !m.gone[j])
+		fmt.Fprintf(&b, "[mig 0 %d]\n%s\nuuid = %s\npresent = %v\n", j, instance, m.instance(j), !m.removed[j])
 	}
 	if m.system != "" {
 		fmt.Fprintf(&b, "[fault system]\n%s\n", m.system)
@@ -217,15 +217,15 @@ func (m *nvidiaGPUs) steps() []histories.Step {
 		{Name: "MIG switched", Weight: 1, Do: func() string {
 			m.touched[0] = true
 			if m.whole = !m.whole; m.rng.IntN(2) == 0 {
-				m.gone[m.rng.IntN(3)] = true
+				m.removed[m.rng.IntN(3)] = true
 			}
-			return fmt.Sprintf("off %v, instances gone %v", m.whole, m.gone)
+			return fmt.Sprintf("off %v, instances gone %v", m.whole, m.removed)
 		}},
 		{Name: "MIG instance removed or back", Weight: 1, Do: func() string {
 			m.touched[0] = true
 			j := m.rng.IntN(3)
-			m.gone[j] = !m.gone[j]
-			return fmt.Sprint("gone ", m.gone)
+			m.removed[j] = !m.removed[j]
+			return fmt.Sprint("gone ", m.removed)
 		}},
 		{Name: "XID", Weight: 1, Do: func() string { m.events++; return fmt.Sprint("GPU ", m.events%nvidiaCount) }},
 		m.rareStep(),
@@ -279,7 +279,7 @@ func (m *nvidiaGPUs) touchAll() { m.touched = [nvidiaCount]bool{true, true, true
 
 // recover ends all faults of the GPUs.
 func (m *nvidiaGPUs) recover() {
-	m.faults, m.gone = [nvidiaCount]string{}, [3]bool{}
+	m.faults, m.removed = [nvidiaCount]string{}, [3]bool{}
 	m.absent, m.offBus = [nvidiaCount]bool{}, [nvidiaCount]bool{}
 	m.system, m.order, m.whole = "", "", false
 }

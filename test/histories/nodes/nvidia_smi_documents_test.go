@@ -43,7 +43,7 @@ func (p *smiOutput) xml(order, there []int) {
 			v["pci.bus_id"], v["name"], v["mig.mode.current"])
 		number := 0
 		for j := range migInstances {
-			if n == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.gone[j] {
+			if n == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.removed[j] {
 				_, gi, ci := migInstance(j)
 				p.line("<mig_device><index>%d</index><gpu_instance_id>%d</gpu_instance_id><compute_instance_id>%d</compute_instance_id>"+
 					"<fb_memory_usage><total>19968 MiB</total><used>20 MiB</used></fb_memory_usage></mig_device>", number, gi, ci)
@@ -62,8 +62,8 @@ func (p *smiOutput) xml(order, there []int) {
 		} else {
 			for _, o := range p.processes(n) {
 				gi, ci := "N/A", "N/A"
-				if o.at.mig >= 0 {
-					_, g, c := migInstance(o.at.mig)
+				if o.place.mig >= 0 {
+					_, g, c := migInstance(o.place.mig)
 					gi, ci = strconv.Itoa(g), strconv.Itoa(c)
 				}
 				p.line("<process_info><gpu_instance_id>%s</gpu_instance_id><compute_instance_id>%s</compute_instance_id><pid>%d</pid><type>%s</type>"+
@@ -87,7 +87,7 @@ func (o *gpuProcess) letters() string {
 
 func (p *smiOutput) processes(number int) (result []*gpuProcess) {
 	for _, o := range p.f.cluster.processes {
-		if o.at.gpu == number {
+		if o.place.gpu == number {
 			result = append(result, o)
 		}
 	}
@@ -100,7 +100,7 @@ func (p *smiOutput) list(order, there []int) {
 		p.line("GPU %d: %s (UUID: %s)", index, v["name"], v["uuid"])
 		number := 0
 		for j := range migInstances {
-			if order[index] == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.gone[j] {
+			if order[index] == 0 && v["mig.mode.current"] == "Enabled" && !p.f.gpus.removed[j] {
 				profile, _, _ := migInstance(j)
 				p.line("  MIG %s     Device  %d: (UUID: %s)", profile, number, p.f.gpus.instance(j))
 				number++
@@ -123,7 +123,7 @@ func (p *smiOutput) pmon(order, there []int) {
 		}
 		for _, o := range running {
 			sm := strconv.Itoa(o.sm)
-			if o.at.mig >= 0 {
+			if o.place.mig >= 0 {
 				sm = "-"
 			}
 			p.line("%5d %10d %6s %6s      -      -      -      -      - %6d      0    python3", index, o.pid, o.letters(), sm, o.memory)

@@ -26,7 +26,7 @@ func (n *nvidiaNode) truth() (devices, holders, processes []string) {
 	for _, p := range n.cluster.pods {
 		for _, member := range p.containers {
 			for id := range ids {
-				if slices.ContainsFunc(member.held, func(name string) bool { return n.isOf(id, name) }) {
+				if slices.ContainsFunc(member.devices, func(name string) bool { return n.isOf(id, name) }) {
 					holders = append(holders, fmt.Sprint(id, " ", p.name, " ", member.name))
 				}
 			}
@@ -37,7 +37,7 @@ func (n *nvidiaNode) truth() (devices, holders, processes []string) {
 		if p.container != nil {
 			container, pod = p.container.id, p.container.pod.name
 		}
-		processes = append(processes, fmt.Sprint(n.gpus.id(p.at), " ", p.pid, " ", float64(p.memory<<20), " ", container, " ", pod))
+		processes = append(processes, fmt.Sprint(n.gpus.id(p.place), " ", p.pid, " ", float64(p.memory<<20), " ", container, " ", pod))
 	}
 	return devices, holders, processes
 }

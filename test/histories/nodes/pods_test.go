@@ -34,7 +34,7 @@ type pod struct {
 type container struct {
 	pod      *pod
 	name, id string
-	held     []string // the kubelet's names of its devices
+	devices  []string // the kubelet's names of its devices
 	claimed  bool
 }
 
@@ -104,20 +104,20 @@ func (c *cluster) allocate(target *container) {
 	position := histories.OneOf(c.rng, c.gpus.places()...)
 	id, claim := c.gpus.id(position), c.modes[position.gpu] == "claims"
 	switch {
-	case len(target.held) > 0 && target.claimed != claim:
+	case len(target.devices) > 0 && target.claimed != claim:
 		return
-	case c.modes[position.gpu] == "exclusive" && c.held(id):
+	case c.modes[position.gpu] == "exclusive" && c.isAllocated(id):
 		return
 	case c.modes[position.gpu] == "replicas":
 		id = fmt.Sprint(id, "::", c.rng.IntN(16))
 	}
-	target.held, target.claimed = append(target.held, id), claim
+	target.devices, target.claimed = append(target.devices, id), claim
 }
 
-// held reports whether a container holds a device.
-func (c *cluster) held(id string) bool {
+// isAllocated reports whether a container holds a device.
+func (c *cluster) isAllocated(id string) bool {
 	return slices.ContainsFunc(c.pods, func(p *pod) bool {
-		return slices.ContainsFunc(p.containers, func(member *container) bool { return slices.Contains(member.held, id) })
+		return slices.ContainsFunc(p.containers, func(member *container) bool { return slices.Contains(member.devices, id) })
 	})
 }
 
@@ -158,16 +158,16 @@ func (c *cluster) publish(p *pod) {
 }
 
 // show makes the API server show an object, now or later.
-func (c *cluster) show(what func()) {
-	c.late = append(c.late, what)
+func (c *cluster) show(update func()) {
+	c.late = append(c.late, update)
 	if c.rng.IntN(3) > 0 {
 		c.catchUp()
 	}
 }
 
 func (c *cluster) catchUp() {
-	for _, what := range c.late {
-		what()
+	for _, update := range c.late {
+		update()
 	}
 	c.late = nil
 }
@@ -206,11 +206,11 @@ func (c *cluster) resources() []*podresourcesv1.PodResources {
 		var containers []*podresourcesv1.ContainerResources
 		for _, member := range p.containers {
 			if !member.claimed {
-				containers = append(containers, kubelettest.Container(member.name, "nvidia.com/gpu", member.held...))
+				containers = append(containers, kubelettest.Container(member.name, "nvidia.com/gpu", member.devices...))
 				continue
 			}
 			all := &podresourcesv1.ContainerResources{Name: member.name}
-			for i, id := range member.held {
+			for i, id := range member.devices {
 				one := kubelettest.Claimed(member.name, fmt.Sprint("claim-", id), "gpu.nvidia.com", fmt.Sprint("gpu-", i), "k8s.gpu.nvidia.com/claim="+id)
 				all.DynamicResources = append(all.DynamicResources, one.DynamicResources...)
 			}

@@ -23,7 +23,7 @@ type gpuProcess struct {
 	pid       int
 	started   int        // in ticks since boot
 	container *container // nil: a service outside containers
-	at        place
+	place     place
 	memory    int // MiB
 	sm        int
 	kind      string
@@ -40,13 +40,13 @@ func (p *gpuProcess) directory() string { return strconv.Itoa(p.pid) + "/" }
 // run starts a process, mostly on a device that its container holds, sometimes with the PID of a process that has ended.
 func (c *cluster) run(container *container) string {
 	p := &gpuProcess{
-		pid: 60000 + c.next(), started: 100 * c.next(), container: container, at: histories.OneOf(c.rng, c.gpus.places()...),
+		pid: 60000 + c.next(), started: 100 * c.next(), container: container, place: histories.OneOf(c.rng, c.gpus.places()...),
 		memory: 1 + c.rng.IntN(3000), sm: c.rng.IntN(60), kind: histories.OneOf(c.rng, "compute", "compute", "graphics", "mps"),
 	}
-	if container != nil && len(container.held) > 0 && c.rng.IntN(8) > 0 {
-		for _, at := range c.gpus.places() {
-			if strings.HasPrefix(container.held[0], c.gpus.id(at)) {
-				p.at = at
+	if container != nil && len(container.devices) > 0 && c.rng.IntN(8) > 0 {
+		for _, place := range c.gpus.places() {
+			if strings.HasPrefix(container.devices[0], c.gpus.id(place)) {
+				p.place = place
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (c *cluster) run(container *container) string {
 	c.write(p.directory()+"stat", fmt.Sprintf("%d (python) S 1 %d %d 0 -1 4194304 100 0 0 0 5 6 0 0 20 0 1 0 %d 1024 10 18446744073709551615 1 1 0 0\n",
 		p.pid, p.pid, p.pid, p.started))
 	c.write(p.directory()+"cgroup", group)
-	return fmt.Sprintf("%d on %v", p.pid, p.at)
+	return fmt.Sprintf("%d on %v", p.pid, p.place)
 }
 
 // hide removes the files of a process. An open stat file of a process that has ended cannot be read, so it is emptied.
@@ -86,12 +86,12 @@ func (c *cluster) end(which func(*gpuProcess) bool) {
 
 // text is the scenario's processes, as the driver lists them.
 func (c *cluster) text() string {
-	c.end(func(p *gpuProcess) bool { return c.gpus.id(p.at) == "" })
+	c.end(func(p *gpuProcess) bool { return c.gpus.id(p.place) == "" })
 	var b strings.Builder
 	for _, p := range c.processes {
-		fmt.Fprintf(&b, "[process p%d]\ngpu = %d\npid = %d\nmemory = %dMi\ntype = %s\n", p.pid, p.at.gpu, p.pid, p.memory, p.kind)
-		if p.at.mig >= 0 {
-			fmt.Fprintf(&b, "mig = %d\n", p.at.mig)
+		fmt.Fprintf(&b, "[process p%d]\ngpu = %d\npid = %d\nmemory = %dMi\ntype = %s\n", p.pid, p.place.gpu, p.pid, p.memory, p.kind)
+		if p.place.mig >= 0 {
+			fmt.Fprintf(&b, "mig = %d\n", p.place.mig)
 		} else {
 			fmt.Fprintf(&b, "sm = %d\n", p.sm)
 		}

@@ -34,8 +34,8 @@ func ofDevice(points []otlptest.Point, id string) []string {
 // checkUntouched requires that a device without a step keeps all its series, and that its counters continue.
 func (n *node) checkUntouched(points []otlptest.Point) []string {
 	var result []string
-	for id, want := range n.seen.well {
-		if address, there := n.seen.places[id]; !there || n.machine.touched(address) {
+	for id, want := range n.previous.well {
+		if address, there := n.previous.places[id]; !there || n.machine.touched(address) {
 			continue
 		}
 		if slices.ContainsFunc(points, func(p otlptest.Point) bool {
@@ -89,7 +89,7 @@ func (n *node) Recover() []string {
 // lacking returns the earlier series of devices without faults that are still absent.
 func (n *node) lacking(points []otlptest.Point) string {
 	var lacking []string
-	for id, want := range n.seen.well {
+	for id, want := range n.previous.well {
 		if _, there := n.sequence.States[id]; there {
 			lacking = append(lacking, without(want, ofDevice(points, id))...)
 		}
@@ -99,14 +99,14 @@ func (n *node) lacking(points []otlptest.Point) string {
 
 // remember stores the series of each device when there is no fault.
 func (n *node) remember(points []otlptest.Point) {
-	if n.seen.well == nil {
-		n.seen.well = map[string][]string{}
+	if n.previous.well == nil {
+		n.previous.well = map[string][]string{}
 	}
-	n.seen.places = map[string]string{}
+	n.previous.places = map[string]string{}
 	for _, p := range otlptest.Of(points, "hw.gpu.info") {
 		id := p.Attributes["hw.id"].(string)
-		n.seen.well[id] = ofDevice(points, id)
-		n.seen.places[id], _ = p.Attributes["hw.gpu.pci.address"].(string)
+		n.previous.well[id] = ofDevice(points, id)
+		n.previous.places[id], _ = p.Attributes["hw.gpu.pci.address"].(string)
 	}
 	n.sequence.ClockSet = false
 	n.machine.settle()

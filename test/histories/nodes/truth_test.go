@@ -30,13 +30,13 @@ func (n *node) untrue(points []otlptest.Point) string {
 	wantDevices, wantHolders, wantProcesses := n.machine.truth()
 	var b strings.Builder
 	for _, compare := range []struct {
-		what      string
+		title     string
 		want, got []string
 	}{{"devices", wantDevices, devices}, {"holders", wantHolders, holders}, {"processes", wantProcesses, processes}} {
 		slices.Sort(compare.want)
 		slices.Sort(compare.got)
 		if !slices.Equal(compare.want, compare.got) {
-			fmt.Fprintf(&b, "%s: missing %q, wrong %q\n", compare.what, without(compare.want, compare.got), without(compare.got, compare.want))
+			fmt.Fprintf(&b, "%s: missing %q, wrong %q\n", compare.title, without(compare.want, compare.got), without(compare.got, compare.want))
 		}
 	}
 	return b.String()

@@ -26,7 +26,7 @@ type uses struct {
 type use struct {
 	grown    map[string]float64 // by counter
 	counters map[string]otlptest.Point
-	seen     pcommon.Timestamp // of the last message that had it
+	lastSeen pcommon.Timestamp // of the last message that had it
 	jumped   bool              // the clock was set meanwhile
 }
 
@@ -35,7 +35,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 	if u.open == nil {
 		u.open = map[string]*use{}
 	}
-	held, counters, now := map[string]string{}, map[string]map[string]otlptest.Point{}, pcommon.Timestamp(0)
+	holders, counters, now := map[string]string{}, map[string]map[string]otlptest.Point{}, pcommon.Timestamp(0)
 	for _, p := range points {
 		if !strings.HasPrefix(p.Metric, "container.gpu.") {
 			continue
@@ -44,7 +44,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 		key := useKey(p.Attributes)
 		instance := key + fmt.Sprint(p.Resource["k8s.pod.uid"], " ", p.Resource["container.id"])
 		if p.Metric == "container.gpu.allocated" && p.Value == 1 {
-			held[key] = instance
+			holders[key] = instance
 		}
 		if counted[p.Metric] != "" {
 			if counters[instance] == nil {
@@ -59,7 +59,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 	for _, e := range events {
 		key := useKey(e)
 		if e["hw.gpu.use.end_time"] == nil {
-			if u.open[key] != nil && ended[key] == nil || start[key] || held[key] == "" {
+			if u.open[key] != nil && ended[key] == nil || start[key] || holders[key] == "" {
 				result = append(result, key+"is allocated, but it was before, or is not held")
 			}
 			start[key] = true
@@ -73,7 +73,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 		result = append(result, u.open[key].compare(key, e)...)
 		delete(u.open, key)
 	}
-	for key, instance := range held {
+	for key, instance := range holders {
 		open := u.open[key]
 		if open == nil {
 			if !start[key] {
@@ -81,7 +81,7 @@ func (u *uses) add(points []otlptest.Point, events []map[string]any, clockSet bo
 			}
 			open = &use{grown: map[string]float64{}, counters: map[string]otlptest.Point{}}
 			u.open[key] = open
-			open.counters, open.seen = counters[instance], now
+			open.counters, open.lastSeen = counters[instance], now
 			continue
 		}
 		open.jumped = open.jumped || clockSet
@@ -97,11 +97,11 @@ func (u *use) grow(counters map[string]otlptest.Point, now pcommon.Timestamp) {
 		switch {
 		case ok && before.Start == p.Start:
 			u.grown[metric] += p.Value - before.Value
-		case p.Start >= u.seen:
+		case p.Start >= u.lastSeen:
 			u.grown[metric] += p.Value
 		}
 	}
-	u.counters, u.seen = counters, now
+	u.counters, u.lastSeen = counters, now
 }
 
 // compare compares the record of an end with what the counters have counted.

@@ -85,7 +85,7 @@ func TestAgent(t *testing.T) {
 
 func (w *world) comeAndGo(t *testing.T) {
 	w.run(t, "first", box("main", wholeResource, 1))
-	w.want["first/main"] = held(wholeResource, devices(t, "first", "main")...)
+	w.want["first/main"] = holdsOf(wholeResource, devices(t, "first", "main")...)
 	w.expect(t)
 	w.place(t, "first", "main", w.want["first/main"][0].device, 7*gib, 40)
 	points := w.expect(t)
@@ -98,7 +98,7 @@ func (w *world) comeAndGo(t *testing.T) {
 	once := spec(box("main", wholeResource, 1))
 	once.RestartPolicy = corev1.RestartPolicyNever
 	w.runSpec(t, "first", once)
-	w.want["first/main"] = held(wholeResource, devices(t, "first", "main")...)
+	w.want["first/main"] = holdsOf(wholeResource, devices(t, "first", "main")...)
 	w.expect(t)
 	require.NoError(t, syscall.Kill(process(t, "first", "main").pid, syscall.SIGTERM))
 	eventually(t, "the pod ends", func() bool {
@@ -113,7 +113,7 @@ func (w *world) comeAndGo(t *testing.T) {
 // idle: a container that holds a GPU and runs nothing on it is reported as leaving it idle.
 func (w *world) idle(t *testing.T) {
 	w.run(t, "train", box("main", wholeResource, 1))
-	w.want["train/main"] = held(wholeResource, devices(t, "train", "main")...)
+	w.want["train/main"] = holdsOf(wholeResource, devices(t, "train", "main")...)
 	rested := func(points harness.Points) float64 {
 		seconds, ok := points.Value("container.gpu.idle.time", "k8s.pod.name", "train")
 		require.True(t, ok)
@@ -134,7 +134,7 @@ func (w *world) several(t *testing.T) {
 	w.run(t, "wide", box("main", wholeResource, 2), idle("side"))
 	devices := devices(t, "wide", "main")
 	require.Len(t, devices, 2)
-	w.want["wide/main"] = held(wholeResource, devices...)
+	w.want["wide/main"] = holdsOf(wholeResource, devices...)
 	w.expect(t)
 	w.place(t, "wide", "main", devices[0], 2*gib, 10)
 	w.place(t, "wide", "main", devices[1], 3*gib, 20)
@@ -159,7 +159,7 @@ func (w *world) timeSliced(t *testing.T) {
 	pod := w.podOf(t, "app=serve")
 	for _, container := range []string{"a", "b", "c"} {
 		// Two slots of one device are one device.
-		w.want[pod+"/"+container] = shared("replicas", held(sharedResource, gpu(sharedGPU)))
+		w.want[pod+"/"+container] = shared("replicas", holdsOf(sharedResource, gpu(sharedGPU)))
 	}
 	w.expect(t)
 
@@ -200,8 +200,8 @@ func (w *world) partition(t *testing.T) {
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	pod := w.podOf(t, "app=nightly")
-	w.want[pod+"/large"] = held(largeMIG, mig(0))
-	w.want[pod+"/small"] = held(smallMIG, mig(1))
+	w.want[pod+"/large"] = holdsOf(largeMIG, mig(0))
+	w.want[pod+"/small"] = holdsOf(smallMIG, mig(1))
 	w.expect(t)
 	w.place(t, pod, "large", mig(0), 9*gib, 0)
 	w.place(t, pod, "small", mig(1), 2*gib, 0)

@@ -28,7 +28,7 @@ func (w *world) apiServerAway(t *testing.T) {
 	thaw := w.cluster.Freeze(t, cluster.APIServer)
 	for range 6 {
 		points := w.next(t, func(harness.Points) bool { return true })
-		require.Equal(t, want.String(), seen(points).String())
+		require.Equal(t, want.String(), pictureOf(points).String())
 	}
 	w.steady(t, start)
 	thaw()
@@ -86,7 +86,7 @@ func (w *world) kubeletAlone(t *testing.T) {
 	w.restartKubelet(t)
 	for range 10 {
 		points := w.next(t, func(harness.Points) bool { return true })
-		require.Equal(t, want.String(), seen(points).String())
+		require.Equal(t, want.String(), pictureOf(points).String())
 	}
 	thaw()
 	eventually(t, "the kubelet knows its pods again", func() bool {
@@ -118,7 +118,7 @@ func (w *world) collectorAlone(t *testing.T, owners string) {
 	thaw := w.cluster.Freeze(t, cluster.APIServer)
 	w.startCollector(t, askKubelet, processes, owners)
 	points := w.next(t, func(points harness.Points) bool { return len(points.Select("container.gpu.allocated")) > 0 })
-	require.Equal(t, want.String(), seen(points).String())
+	require.Equal(t, want.String(), pictureOf(points).String())
 	thaw()
 	w.names = fromAPI
 	w.expect(t)

@@ -27,7 +27,7 @@ func (w *world) claimInParts(t *testing.T) {
 	w.runSpec(t, "parts", podSpec)
 	w.want["parts/a"], w.want["parts/b"] = claimed(gpu(nodeGPU)), claimed(gpu(sliceGPU))
 	w.partly(t, "parts")
-	w.remove(t, "parts", "a", "b")
+	w.remove(t, "overlays", "a", "b")
 	require.NoError(t, w.client.ResourceV1().ResourceClaims(w.namespace).Delete(t.Context(), "parts", metav1.DeleteOptions{}))
 	w.expect(t)
 }

@@ -37,7 +37,7 @@ type hold struct {
 	sharing   string
 }
 
-func held(resource string, devices ...string) []hold {
+func holdsOf(resource string, devices ...string) []hold {
 	var all []hold
 	for _, device := range devices {
 		all = append(all, hold{device, resource, "device_plugin", "exclusive"})
@@ -149,8 +149,8 @@ func whoIs(namespace, pod, uid, container, id string, owners []string) string {
 	return fmt.Sprintf("%s/%s/%s uid=%s id=%s owners=%v", namespace, pod, container, uid, id, owners)
 }
 
-// seen returns the picture that the collector has sent.
-func seen(points harness.Points) picture {
+// pictureOf returns the picture that the collector has sent.
+func pictureOf(points harness.Points) picture {
 	var lines picture
 	for _, p := range points.Select("container.gpu.allocated") {
 		how := "held=0"
@@ -248,7 +248,7 @@ func (w *world) await(t *testing.T) harness.Points {
 			return false
 		}
 		want, wrong = w.expected(ctx)
-		got = seen(points)
+		got = pictureOf(points)
 		return wrong == nil && slices.Equal(want, got)
 	})
 	if err != nil {

@@ -111,7 +111,7 @@ func (w *world) reserved(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{"gpu-fraction": share}}, Spec: spec(idle("main")),
 		})
 		w.ready(t, name)
-		w.want[name+"/main"] = shared("fraction", held(wholeResource, device))
+		w.want[name+"/main"] = shared("fraction", holdsOf(wholeResource, device))
 	}
 	w.place(t, "tenant-a", "main", device, 5*gib, 30)
 	points := w.await(t)

@@ -44,10 +44,10 @@ func (w *world) shows(t *testing.T, pattern string, object ...string) {
 // permission.
 func (w *world) posted(t *testing.T) {
 	w.shows(t, `(?m)^ +GPUHealthy +True .*GPUsHealthy +8 GPUs are ok$`, "node", cluster.NodeName)
-	held := w.want["train/main"][0].device
+	trainDevice := w.want["train/main"][0].device
 	number := -1
 	for n := range gpus {
-		if gpu(n) == held {
+		if gpu(n) == trainDevice {
 			number = n
 		}
 	}

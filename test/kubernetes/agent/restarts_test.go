@@ -44,7 +44,7 @@ func (w *world) steady(t *testing.T, since time.Time) {
 	}
 	messages := w.witness.since(since)
 	for i, m := range messages {
-		assert.Equal(t, want, m.holds, "message %d of %d, %v after", i, len(messages), m.at.Sub(since))
+		assert.Equal(t, want, m.holds, "message %d of %d, %v after", i, len(messages), m.time.Sub(since))
 	}
 	t.Logf("%d messages in %.1f s", len(messages), time.Since(since).Seconds())
 }
@@ -110,7 +110,7 @@ func (w *world) kubeletRestarts(t *testing.T) {
 	w.remove(t, "wide", "main", "side")
 	w.expect(t)
 	w.run(t, "wide", box("main", wholeResource, 2))
-	w.want["wide/main"] = held(wholeResource, devices(t, "wide", "main")...)
+	w.want["wide/main"] = holdsOf(wholeResource, devices(t, "wide", "main")...)
 	w.expect(t)
 }
 
@@ -123,7 +123,7 @@ func (w *world) kubeletHangs(t *testing.T) {
 	thaw := w.cluster.Freeze(t, cluster.Kubelet)
 	for range 4 {
 		points := w.next(t, func(harness.Points) bool { return true })
-		require.Equal(t, want.String(), seen(points).String())
+		require.Equal(t, want.String(), pictureOf(points).String())
 	}
 	thaw()
 	w.expect(t)

@@ -34,7 +34,7 @@ type witness struct {
 
 // message contains the holders in one message.
 type message struct {
-	at    time.Time
+	time  time.Time
 	holds map[string]bool // pod/container device
 }
 
@@ -105,7 +105,7 @@ func (v *witness) hear(points harness.Points) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	m := message{at: time.Now(), holds: map[string]bool{}}
+	m := message{time: time.Now(), holds: map[string]bool{}}
 	for i := range points {
 		p := &points[i]
 		if !strings.HasPrefix(p.Metric, "container.gpu.") && !strings.HasPrefix(p.Metric, "process.gpu.") {
@@ -128,7 +128,7 @@ func (v *witness) since(start time.Time) []message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for i := range v.messages {
-		if v.messages[i].at.After(start) {
+		if v.messages[i].time.After(start) {
 			return append([]message(nil), v.messages[i:]...)
 		}
 	}

@@ -86,7 +86,7 @@ spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gp
 	c.sends(t)
 
 	c.run(t, "", append([]string{"uninstall", chartRelease}, wait...)...)
-	c.gone(t)
+	c.waitRemoved(t)
 }
 
 // chart is the release.
@@ -150,8 +150,8 @@ func (c *chart) pods(t *testing.T, want int) (uids []types.UID) {
 	return uids
 }
 
-// gone requires that nothing of the release is left, in whatever namespace.
-func (c *chart) gone(t *testing.T) {
+// waitRemoved requires that nothing of the release is left, in whatever namespace.
+func (c *chart) waitRemoved(t *testing.T) {
 	t.Helper()
 	eventually(t, "the namespaces are gone", func() bool {
 		list, err := c.Client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})

@@ -9,6 +9,7 @@ import (
 	"github.com/otelgpu/gpureceiver/internal/view"
 	"github.com/otelgpu/gpureceiver/internal/view/api"
 	"github.com/otelgpu/gpureceiver/internal/view/page"
+	"github.com/otelgpu/gpureceiver/internal/view/route"
 )
 
 // Handler serves the API and the page, as the exporter does.
@@ -17,6 +18,6 @@ func Handler(reader view.Reader) http.Handler {
 	a := api.New(reader, api.Settings{})
 	mux.Handle("/api/", a)
 	mux.Handle("/healthz", a)
-	mux.Handle("/", page.New())
-	return mux
+	mux.Handle("/", page.New(""))
+	return route.Compress(mux)
 }

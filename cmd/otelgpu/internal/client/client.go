@@ -136,8 +136,7 @@ func (c *Client) read(ctx context.Context, path string, query url.Values, accept
 
 // get sends one request. An answer other than 200 is an error.
 func (c *Client) get(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
-	u := *c.server
-	u.Path += path
+	u := c.server.JoinPath(path)
 	u.RawQuery = query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {

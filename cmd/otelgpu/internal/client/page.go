@@ -16,6 +16,7 @@ import (
 const (
 	Nodes     = "/api/v1/gpu/nodes"
 	GPUs      = "/api/v1/gpu/metrics"
+	Devices   = "/api/v1/gpu/devices"
 	Processes = "/api/v1/gpu/processes"
 	Summary   = "/api/v1/gpu/summary"
 	Workloads = "/api/v1/gpu/workloads"

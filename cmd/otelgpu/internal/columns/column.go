@@ -32,6 +32,8 @@ type Column[T any] struct {
 	Number   bool           // it is a number: sorting starts with the largest
 	Optional bool           // a table omits it if no row has a value
 	Keep     int            // a narrow terminal first drops the columns with the smallest
+	Identity bool           // it identifies a row: a narrow terminal drops it after all others
+	Min      int            // a narrow terminal shortens it to this many cells; 0: not at all
 	Text     func(T) string // for people, in their units
 	Value    func(T) any    // string, int or float64, nil: not known; only read of optional columns, and to sort what the API does not list
 	Level    func(T) Level  // nil: always normal
@@ -139,6 +141,18 @@ func text[T any](title, field string, keep int, get func(T) *string) Column[T] {
 // optional makes a column one that is only shown if a row has a value.
 func optional[T any](c Column[T]) Column[T] {
 	c.Optional = true
+	return c
+}
+
+// identity makes a column one that identifies a row, and can be shortened to a number of cells; 0: not at all.
+func identity[T any](c Column[T], least int) Column[T] {
+	c.Identity, c.Min = true, least
+	return c
+}
+
+// shortened lets a column be shortened to a number of cells.
+func shortened[T any](c Column[T], least int) Column[T] {
+	c.Min = least
 	return c
 }
 

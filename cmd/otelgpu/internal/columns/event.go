@@ -15,18 +15,18 @@ type Event = *view.Event
 func Events() Set[Event] {
 	return Set[Event]{
 		{
-			Title: "TIME", Field: "time", Keep: 100, Number: true,
+			Title: "TIME", Field: "time", Keep: 100, Identity: true, Number: true,
 			Text: func(e Event) string { return display.Time(e.Time) },
 		},
 		{
 			Title: "SEVERITY", Field: "severity", Keep: 50,
 			Text: func(e Event) string { return display.Text(&e.Severity) }, Level: severity,
 		},
-		text("EVENT", "name", 95, func(e Event) *string { return &e.Name }),
-		optional(text("CLUSTER", "cluster", 20, func(e Event) *string { return e.Cluster })),
-		text("NODE", "node", 80, func(e Event) *string { return e.Node }),
-		text("GPU", "gpu", 60, func(e Event) *string { return e.GPU }),
-		text("MESSAGE", "body", 90, func(e Event) *string { return e.Body }),
+		identity(text("EVENT", "name", 95, func(e Event) *string { return &e.Name }), 12),
+		identity(optional(text("CLUSTER", "cluster", 20, func(e Event) *string { return e.Cluster })), 7),
+		identity(text("NODE", "node", 80, func(e Event) *string { return e.Node }), 8),
+		identity(text("GPU", "gpu", 60, func(e Event) *string { return e.GPU }), 8),
+		shortened(text("MESSAGE", "body", 90, func(e Event) *string { return e.Body }), 12),
 	}
 }
 

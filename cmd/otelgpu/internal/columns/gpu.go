@@ -20,23 +20,14 @@ type GPU = *view.GPU
 // GPUs are the columns of GPUs, at the time of the answer that they are from.
 func GPUs(now time.Time) Set[GPU] {
 	return Set[GPU]{
-		optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })),
-		text("NODE", "node", 60, func(g GPU) *string { return &g.Node }),
-		{Title: "GPU", Field: "name", Keep: 100, Text: gpuName},
-		text("MODEL", "model", 10, func(g GPU) *string { return g.Model }),
+		identity(optional(text("CLUSTER", "cluster", 65, func(g GPU) *string { return g.Cluster })), 8),
+		identity(text("NODE", "node", 60, func(g GPU) *string { return &g.Node }), 14),
+		{Title: "GPU", Field: "name", Keep: 100, Identity: true, Min: 10, Text: GPUName},
+		shortened(text("MODEL", "model", 10, func(g GPU) *string { return g.Model }), 12),
 		{
-			Title: "STATE", Field: "status", Keep: 95,
-			Text: func(g GPU) string {
-				if g.Stale {
-					last := "stale, "
-					if g.Status == nil || *g.Status != "ok" {
-						last += "last " + gpuState(g) + ", "
-					}
-					return last + display.Ago(now.Sub(g.LastSeen)) + " ago"
-				}
-				return gpuState(g)
-			},
-			Level: gpuLevel,
+			Title: "STATE", Field: "health", Keep: 95, Min: 13,
+			Text:  func(g GPU) string { return GPUState(g, now) },
+			Level: GPULevel,
 		},
 		{
 			Title: "UTIL", Field: "utilization", Keep: 90, Number: true,
@@ -56,9 +47,9 @@ func GPUs(now time.Time) Set[GPU] {
 			Title: "POWER", Field: "power_watts", Keep: 45, Right: true, Number: true,
 			Text: func(g GPU) string { return display.WattsOf(g.Power.Watts, g.Power.Limit) },
 		},
-		amount("CLOCK", "clock_graphics_hertz", 15, clock, display.MHz),
+		amount("CLOCK", "clock_graphics_hertz", 15, func(g GPU) *float64 { return ComputeClock(g.Clocks) }, display.MHz),
 		{
-			Title: "THROTTLED", Field: "throttled", Keep: 40,
+			Title: "THROTTLED", Field: "throttled", Keep: 40, Min: 12,
 			Text: func(g GPU) string { return display.Texts(g.Throttled) },
 			Level: func(g GPU) Level {
 				if len(g.Throttled) == 0 {
@@ -71,7 +62,7 @@ func GPUs(now time.Time) Set[GPU] {
 			Title: "PROC", Field: "processes", Keep: 30, Right: true, Number: true,
 			Text: func(g GPU) string { return display.Count(query.ProcessCount(g)) },
 		},
-		{Title: "HOLDER", Keep: 70, Text: holder},
+		{Title: "HOLDER", Keep: 70, Min: 12, Text: holder},
 	}
 }
 
@@ -83,8 +74,8 @@ func name(g GPU) *string {
 	return &g.ID
 }
 
-// gpuName shows partitions below their GPU.
-func gpuName(g GPU) string {
+// GPUName shows partitions below their GPU.
+func GPUName(g GPU) string {
 	text := display.Text(name(g))
 	if g.Parent != nil {
 		text = "└ " + text
@@ -95,6 +86,18 @@ func gpuName(g GPU) string {
 	return text
 }
 
+// GPUState is a GPU's status with its faults, and how old it is if its node is silent.
+func GPUState(g GPU, now time.Time) string {
+	if !g.Stale {
+		return gpuState(g)
+	}
+	last := "stale, "
+	if g.Status == nil || *g.Status != "ok" {
+		last += "last " + gpuState(g) + ", "
+	}
+	return last + display.Ago(now.Sub(g.LastSeen)) + " ago"
+}
+
 func gpuState(g GPU) string {
 	text := display.Text(g.Status)
 	if len(g.Faults) > 0 {
@@ -103,7 +106,8 @@ func gpuState(g GPU) string {
 	return text
 }
 
-func gpuLevel(g GPU) Level {
+// GPULevel is how much the state of a GPU matters.
+func GPULevel(g GPU) Level {
 	switch {
 	case g.Stale:
 		return Faint
@@ -150,10 +154,10 @@ func hot(g GPU) Level {
 	return Normal
 }
 
-// clock is the clock of the compute units.
-func clock(g GPU) *float64 {
+// ComputeClock is the clock of the compute units in hertz.
+func ComputeClock(clocks map[string]float64) *float64 {
 	for _, domain := range []string{"graphics", "sm"} {
-		if hertz, known := g.Clocks[domain]; known {
+		if hertz, known := clocks[domain]; known {
 			return &hertz
 		}
 	}

@@ -16,8 +16,8 @@ type Node = *view.Node
 // Nodes are the columns of nodes.
 func Nodes() Set[Node] {
 	return Set[Node]{
-		optional(text("CLUSTER", "cluster", 70, func(n Node) *string { return n.Cluster })),
-		text("NODE", "name", 100, func(n Node) *string { return &n.Name }),
+		identity(optional(text("CLUSTER", "cluster", 70, func(n Node) *string { return n.Cluster })), 8),
+		identity(text("NODE", "name", 100, func(n Node) *string { return &n.Name }), 14),
 		{
 			Title: "STATE", Field: "state", Keep: 90, Level: nodeLevel,
 			Text: func(n Node) string { return display.Text(new(string(n.State))) },

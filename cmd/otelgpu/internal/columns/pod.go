@@ -6,6 +6,7 @@ package columns
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/display"
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -16,11 +17,11 @@ type Pod struct {
 	Cluster, Workload     *string
 	Name                  string
 	Node                  string
-	GPUs                  []string // names of those that it holds or uses
-	Held                  *int     // devices that are allocated to it
-	Memory, Power, Energy *float64 // sums
-	Utilization           *float64 // mean over its GPUs
-	Idle                  *float64 // the shortest
+	GPUs                  []string   // names of those that it holds or uses
+	Held                  *int       // devices that are allocated to it
+	Memory, Power, Energy *float64   // sums
+	Utilization           *float64   // mean over its GPUs
+	IdleSince             *time.Time // of the GPU that has been idle longest
 
 	utilizations []float64
 }
@@ -66,8 +67,8 @@ func (p *pods) add(g GPU) {
 			pod.Held = new(1 + orZero(pod.Held))
 		}
 		pod.Memory, pod.Power, pod.Energy = sum(pod.Memory, c.Memory), sum(pod.Power, c.Power), sum(pod.Energy, c.Energy)
-		if c.IdleTime != nil && (pod.Idle == nil || *c.IdleTime < *pod.Idle) {
-			pod.Idle = c.IdleTime
+		if c.IdleSince != nil && (pod.IdleSince == nil || c.IdleSince.Before(*pod.IdleSince)) {
+			pod.IdleSince = c.IdleSince
 		}
 		if c.Utilization != nil {
 			pod.utilizations = append(pod.utilizations, *c.Utilization)
@@ -138,17 +139,31 @@ func sum(a, b *float64) *float64 {
 // Pods are the columns of pods.
 func Pods() Set[*Pod] {
 	return Set[*Pod]{
-		optional(text("CLUSTER", "cluster", 58, func(p *Pod) *string { return p.Cluster })),
-		text("NODE", "node", 60, func(p *Pod) *string { return &p.Node }),
-		text("POD", "pod", 100, func(p *Pod) *string { return &p.Name }),
-		text("WORKLOAD", "workload", 20, func(p *Pod) *string { return p.Workload }),
+		identity(optional(text("CLUSTER", "cluster", 58, func(p *Pod) *string { return p.Cluster })), 8),
+		identity(text("NODE", "node", 60, func(p *Pod) *string { return &p.Node }), 14),
+		identity(text("POD", "pod", 100, func(p *Pod) *string { return &p.Name }), 16),
+		shortened(text("WORKLOAD", "workload", 20, func(p *Pod) *string { return p.Workload }), 12),
 		count("HELD", "held", 90, func(p *Pod) *int { return p.Held }),
 		amount("UTIL", "utilization", 85, func(p *Pod) *float64 { return p.Utilization }, display.Percent),
 		amount("MEMORY", "memory_bytes", 80, func(p *Pod) *float64 { return p.Memory }, display.GiB),
 		amount("POWER", "power_watts", 40, func(p *Pod) *float64 { return p.Power }, display.Watts),
-		amount("IDLE SINCE", "idle_seconds", 50, func(p *Pod) *float64 { return p.Idle }, display.Seconds),
 		{
-			Title: "GPUS", Field: "gpus", Keep: 70,
+			Title: "IDLE SINCE", Field: "idle_since", Keep: 50,
+			Text: func(p *Pod) string {
+				if p.IdleSince == nil {
+					return display.Absent
+				}
+				return display.Time(*p.IdleSince)
+			},
+			Value: func(p *Pod) any {
+				if p.IdleSince == nil {
+					return nil
+				}
+				return p.IdleSince.UTC().Format(time.RFC3339)
+			},
+		},
+		{
+			Title: "GPUS", Field: "gpus", Keep: 70, Min: 10,
 			Text: func(p *Pod) string { return display.Texts(p.GPUs) }, Value: func(p *Pod) any { return strings.Join(p.GPUs, ",") },
 		},
 	}

@@ -20,10 +20,10 @@ func Problems() Set[Problem] {
 				return map[view.Severity]Level{view.SeverityError: Bad, view.SeverityWarning: Warn}[p.Severity]
 			},
 		},
-		optional(text("CLUSTER", "cluster", 60, func(p Problem) *string { return p.Cluster })),
-		text("NODE", "node", 80, func(p Problem) *string { return p.Node }),
-		text("GPU", "gpu", 70, func(p Problem) *string { return p.GPU }),
-		text("PROBLEM", "what", 100, func(p Problem) *string { return &p.What }),
+		identity(optional(text("CLUSTER", "cluster", 60, func(p Problem) *string { return p.Cluster })), 8),
+		identity(text("NODE", "node", 80, func(p Problem) *string { return p.Node }), 10),
+		identity(text("GPU", "gpu", 70, func(p Problem) *string { return p.GPU }), 8),
+		identity(text("PROBLEM", "what", 100, func(p Problem) *string { return &p.What }), 16),
 		{
 			Title: "AGE", Field: "age_seconds", Keep: 50, Right: true, Number: true,
 			Text: func(p Problem) string {
@@ -34,6 +34,6 @@ func Problems() Set[Problem] {
 			},
 		},
 		{Title: "WORKLOADS", Field: "workloads", Keep: 40, Text: func(p Problem) string { return display.Texts(p.Workloads) }},
-		text("WHY", "detail", 85, func(p Problem) *string { return &p.Detail }),
+		shortened(text("WHY", "detail", 85, func(p Problem) *string { return &p.Detail }), 12),
 	}
 }

@@ -29,9 +29,9 @@ func Summaries(grouping string) Set[Summary] {
 	unreadable := count("UNREADABLE", "unreadable_nodes", 35, func(s Summary) *int { return &s.UnreadableNodes })
 	unreadable.Level = func(s Summary) Level { return some(s.UnreadableNodes, Bad) }
 	set := Set[Summary]{
-		optional(text("CLUSTER", "cluster", 80, func(s Summary) *string { return s.Cluster })),
-		optional(text("NAMESPACE", "namespace", 20, func(s Summary) *string { return s.Namespace })),
-		text(strings.ToUpper(grouping), "group", 100, func(s Summary) *string { return s.Group }),
+		identity(optional(text("CLUSTER", "cluster", 80, func(s Summary) *string { return s.Cluster })), 8),
+		identity(optional(text("NAMESPACE", "namespace", 20, func(s Summary) *string { return s.Namespace })), 10),
+		identity(text(strings.ToUpper(grouping), "group", 100, func(s Summary) *string { return s.Group }), 16),
 		count("NODES", "nodes", 30, func(s Summary) *int { return &s.Nodes }),
 		unreadable,
 		count("GPUS", "gpus", 90, func(s Summary) *int { return &s.GPUs }),

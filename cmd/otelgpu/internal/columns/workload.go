@@ -21,11 +21,11 @@ func Workloads() Set[Workload] {
 		return Warn
 	}
 	return Set[Workload]{
-		optional(text("CLUSTER", "cluster", 55, func(w Workload) *string { return w.Cluster })),
-		optional(text("NODE", "node", 10, func(w Workload) *string { return w.Node })),
-		optional(text("NAMESPACE", "namespace", 60, func(w Workload) *string { return w.Namespace })),
-		text("KIND", "kind", 35, func(w Workload) *string { return w.Kind }),
-		text("NAME", "name", 100, func(w Workload) *string { return &w.Name }),
+		identity(optional(text("CLUSTER", "cluster", 55, func(w Workload) *string { return w.Cluster })), 8),
+		identity(optional(text("NODE", "node", 10, func(w Workload) *string { return w.Node })), 10),
+		identity(optional(text("NAMESPACE", "namespace", 60, func(w Workload) *string { return w.Namespace })), 10),
+		identity(text("KIND", "kind", 35, func(w Workload) *string { return w.Kind }), 8),
+		identity(text("NAME", "name", 100, func(w Workload) *string { return &w.Name }), 16),
 		count("PODS", "pods", 20, func(w Workload) *int { return &w.Pods }),
 		count("HELD", "held", 90, func(w Workload) *int { return w.Held }),
 		count("USED", "used", 90, func(w Workload) *int { return &w.Used }),

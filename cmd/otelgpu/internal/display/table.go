@@ -29,6 +29,24 @@ func Fit(text string, width int, right bool) string {
 	return text + space
 }
 
+// Shorten makes a text at most this wide. It keeps the begin and the end, by which names that have a prefix in common differ.
+func Shorten(text string, width int) string {
+	switch {
+	case Width(text) <= width:
+		return text
+	case width < 1:
+		return ""
+	case width < 5:
+		return Fit(text, width, false)
+	}
+	begin := displaywidth.TruncateString(text, width/2, "…")
+	room := width - Width(begin)
+	for graphemes := displaywidth.StringGraphemes(text); Width(text) > room && graphemes.Next(); {
+		text = text[len(graphemes.Value()):]
+	}
+	return begin + text
+}
+
 // Table writes rows below headings, each column as wide as its widest cell.
 func Table(headings []string, right []bool, rows [][]string) string {
 	widths := Widths(headings, rows)

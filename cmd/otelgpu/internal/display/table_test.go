@@ -15,3 +15,13 @@ func TestTable(t *testing.T) {
 	assert.Equal(t, "abc…", Fit("abcdef", 4, false))
 	assert.Equal(t, "模… ", Fit("模型模型", 4, false), "half a character is none")
 }
+
+// A shortened name keeps its end, by which it differs from others.
+func TestShorten(t *testing.T) {
+	for width, want := range map[int]string{0: "", 3: "gk…", 12: "gke-p…f-x9z2", 40: "gke-prod-a3-highgpu-7a3f-x9z2"} {
+		got := Shorten("gke-prod-a3-highgpu-7a3f-x9z2", width)
+		assert.LessOrEqual(t, Width(got), width)
+		assert.Equal(t, want, got)
+	}
+	assert.LessOrEqual(t, Width(Shorten("節点節点節点節点節点", 7)), 7)
+}

@@ -45,26 +45,65 @@ func Count(v *int) string {
 // Percent is a share from 0 to 1.
 func Percent(v *float64) string { return amount(v, 0.01, 0, "%") }
 
-// GiB is an amount of memory in bytes.
-func GiB(v *float64) string { return amount(v, 1<<30, precision(v, 1<<30), " GiB") }
+// GiB is an amount of memory in bytes, from 10 TiB on in a larger unit.
+func GiB(v *float64) string { return memory.text(v) }
 
-// GiBOf is an amount of memory and what there is of it.
-func GiBOf(v, total *float64) string {
-	if v == nil || total == nil {
-		return GiB(v)
-	}
-	return amount(v, 1<<30, precision(v, 1<<30), "/") + GiB(total)
+// GiBOf is an amount of memory and what there is of it, in one unit.
+func GiBOf(v, total *float64) string { return memory.of(v, total) }
+
+// Watts is a power, from 10 kW on in a larger unit.
+func Watts(v *float64) string { return power.text(v) }
+
+// WattsOf is a power and its limit, in one unit.
+func WattsOf(v, limit *float64) string { return power.of(v, limit) }
+
+// scale are the units of a quantity. The rows of a table of GPUs or nodes have the first unit: it is used up to ten of the second.
+type scale struct {
+	first, base float64
+	units       []string
+	tenths      bool // small amounts of the first unit have a digit after the point
 }
 
-// Watts is a power.
-func Watts(v *float64) string { return amount(v, 1, 0, " W") }
+var (
+	memory = scale{1 << 30, 1024, []string{" GiB", " TiB", " PiB"}, true}
+	power  = scale{1, 1000, []string{" W", " kW", " MW", " GW"}, false}
+)
 
-// WattsOf is a power and its limit.
-func WattsOf(v, limit *float64) string {
-	if v == nil || limit == nil {
-		return Watts(v)
+func (s scale) text(v *float64) string {
+	if v == nil {
+		return Absent
 	}
-	return amount(v, 1, 0, "/") + Watts(limit)
+	unit, name := s.unit(*v)
+	return amount(v, unit, s.digits(*v, unit), name)
+}
+
+// of writes a part and its whole in the unit of the whole.
+func (s scale) of(v, whole *float64) string {
+	if v == nil || whole == nil {
+		return s.text(v)
+	}
+	unit, name := s.unit(*whole)
+	return amount(v, unit, s.digits(*v, unit), "/") + amount(whole, unit, s.digits(*whole, unit), name)
+}
+
+func (s scale) unit(v float64) (unit float64, name string) {
+	unit, i := s.first, 0
+	for next := 10 * s.base; math.Abs(v) >= next*unit && i < len(s.units)-1; next = s.base {
+		unit, i = unit*s.base, i+1
+	}
+	return unit, s.units[i]
+}
+
+// digits returns how many digits after the point are written: in a larger unit a number has three digits in all.
+func (s scale) digits(v, unit float64) int {
+	switch v = math.Abs(v) / unit; {
+	case unit > s.first && v < 9.995:
+		return 2
+	case unit > s.first && v < 99.95, s.tenths && unit == s.first && v != 0 && v < 9.95:
+		return 1
+	default:
+		return 0
+	}
 }
 
 // Celsius is a temperature.
@@ -123,14 +162,6 @@ func Bar(v *float64, cells int) string {
 	}
 	filled := min(cells, max(0, int(math.Round(*v*float64(cells)))))
 	return strings.Repeat("█", filled) + strings.Repeat("░", cells-filled) + fmt.Sprintf(" %4s", Percent(v))
-}
-
-// precision shows small amounts of memory too.
-func precision(v *float64, unit float64) int {
-	if v == nil || *v == 0 || math.Abs(*v) >= 9.95*unit {
-		return 0
-	}
-	return 1
 }
 
 func amount(v *float64, unit float64, digits int, name string) string {

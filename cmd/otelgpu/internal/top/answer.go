@@ -16,9 +16,11 @@ import (
 
 // question is what the screen needs.
 type question struct {
-	pane  int
-	scope scope
-	order order
+	pane   int
+	scope  scope
+	order  order
+	filter string
+	gpu    place // of the detail view; empty: a table is shown
 }
 
 // answer is what the server said to it.
@@ -27,9 +29,16 @@ type answer struct {
 	answerTime time.Time
 	err        error // why the answer is missing
 
-	summary *view.Summary
-	table   table
-	reasons []string // sources that cannot read
+	summary   *view.Summary
+	table     table
+	processes *table   // of the machine whose GPUs the table shows
+	detail    *detail  // instead of the table
+	reasons   []string // sources that cannot read
+}
+
+// oneMachine reports whether all rows are of one machine.
+func (a *answer) oneMachine() bool {
+	return a.question.scope.node != "" || a.summary != nil && a.summary.Nodes == 1
 }
 
 // foundNone reports whether there is no GPU, although no source says that it cannot read.
@@ -38,11 +47,22 @@ func (a *answer) foundNone() bool {
 }
 
 // ask reads what a question needs.
-func ask(ctx context.Context, c *client.Client, p *pane, q question, now func() time.Time) answer {
+func ask(ctx context.Context, c *client.Client, panes []pane, q question, now func() time.Time) answer {
 	a := answer{question: q}
 	var info view.Info
-	if a.summary, a.err = summary(ctx, c, q.scope); a.err == nil {
-		a.table, a.err = p.load(ctx, c, q.scope, q.order)
+	a.summary, a.err = summary(ctx, c, q.scope)
+	switch {
+	case a.err != nil:
+	case q.gpu != (place{}):
+		a.detail, a.err = readDetail(ctx, c, q.gpu)
+	default:
+		a.table, a.err = panes[q.pane].load(ctx, c, q.scope, q.order, q.filter)
+		if a.err == nil && q.pane == paneGPUs && a.oneMachine() {
+			var processes table
+			p := &panes[paneProcesses]
+			processes, a.err = p.load(ctx, c, q.scope, p.order, q.filter)
+			a.processes = &processes
+		}
 	}
 	if a.err == nil && c.JSON(ctx, client.Info, q.scope.parameters(), &info) == nil { // the rest is shown without it too
 		a.reasons = failing(&info)

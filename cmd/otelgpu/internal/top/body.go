@@ -17,36 +17,66 @@ const (
 	gap      = "  "
 )
 
-// body is the table: headings, rows, and what is not shown.
+// body is the table: headings, rows, and what is not shown. The processes of one machine are below its GPUs.
 func (m *model) body(width, height int) []line {
-	t, rows := &m.answer.table, m.rows()
-	notes := m.notes(len(rows))
-	m.page = max(1, height-1-len(notes))
+	t := &m.answer.table
+	notes := m.notes()
+	room := max(1, height-1-len(notes))
+	processes := m.processes(room, width)
+	m.page = max(1, room-len(processes))
 	m.move(0)
-	shown, widths := fit(t, m.hidden, width)
-	order := m.orders[m.pane]
+	shown := t.rows[min(m.first, len(t.rows)):min(len(t.rows), m.first+m.page)]
+	lines := draw(t, shown, m.hidden, m.orders[m.pane], width, m.selected-m.first)
+	return append(append(lines, notes...), processes...)
+}
+
+// processes are one machine's processes, below its GPUs: at least a third of the rows if there are so many.
+func (m *model) processes(room, width int) []line {
+	t := m.answer.processes
+	if t == nil || len(t.rows) == 0 {
+		return nil
+	}
+	const around = 2 // lines beside the rows
+	n := min(len(t.rows), max(room-len(m.answer.table.rows), room/3)-around)
+	if n < 1 {
+		return nil
+	}
+	title := "processes"
+	if t.total > n {
+		title = fmt.Sprintf("the first %d of %d processes; 2 shows all", n, t.total)
+	}
+	return append([]line{{{text: title, look: look{level: columns.Faint}}}}, draw(t, t.rows[:n], m.hidden, order{}, width, -1)...)
+}
+
+// draw returns the headings and rows of a table.
+func draw(t *table, rows []row, hidden func(heading) bool, o order, width, selected int) []line {
+	shown, widths := fit(t, hidden, width)
 	var heading line
 	for i, c := range shown {
 		h := t.columns[c]
 		title := h.title
-		if h.field != "" && h.field == order.field {
-			title = mark(order.descending) + title
+		if h.field != "" && h.field == o.field {
+			title = mark(o.descending) + title
 		}
 		heading = append(heading, piece{text: display.Fit(title, widths[i], h.right) + gap, look: look{bold: true}})
 	}
 	lines := []line{heading}
-	for i := m.first; i < min(len(rows), m.first+m.page); i++ {
+	for i := range rows {
 		var l line
 		for j, c := range shown {
 			cell := rows[i].cells[c]
+			text := cell.text
+			if t.columns[c].identity {
+				text = display.Shorten(text, widths[j])
+			}
 			l = append(l, piece{
-				text: display.Fit(cell.text, widths[j], t.columns[c].right) + gap,
-				look: look{level: cell.level, reverse: i == m.selected},
+				text: display.Fit(text, widths[j], t.columns[c].right) + gap,
+				look: look{level: cell.level, reverse: i == selected},
 			})
 		}
 		lines = append(lines, l)
 	}
-	return append(lines, notes...)
+	return lines
 }
 
 func mark(descending bool) string {
@@ -58,11 +88,11 @@ func mark(descending bool) string {
 
 // hidden reports whether a column says the same in all rows: the cluster or the node that is shown.
 func (m *model) hidden(h heading) bool {
-	switch s := m.answer.summary; h.field {
+	switch h.field {
 	case "cluster":
 		return m.scope.cluster != ""
 	case "node":
-		return m.scope.node != "" || s != nil && s.Nodes == 1
+		return m.answer.oneMachine()
 	default:
 		return false
 	}
@@ -72,7 +102,7 @@ func (m *model) hidden(h heading) bool {
 const noGPUFound = "no GPU was found; otelgpu doctor on the machine says what is missing"
 
 // notes say which rows are not shown.
-func (m *model) notes(shown int) []line {
+func (m *model) notes() []line {
 	t := &m.answer.table
 	var notes []line
 	add := func(text string) { notes = append(notes, line{{text: text, look: look{level: columns.Faint}}}) }
@@ -82,10 +112,7 @@ func (m *model) notes(shown int) []line {
 	case len(t.rows) == 0:
 		add("nothing to show")
 	case t.total > len(t.rows):
-		add(fmt.Sprintf("the first %d of %d; sort, or choose a node or a cluster, to see others", len(t.rows), t.total))
-	}
-	if m.filter != "" {
-		add(fmt.Sprintf("%d of %d rows match", shown, len(t.rows)))
+		add(fmt.Sprintf("the first %d of %d; sort, filter, or choose a node or a cluster, to see others", len(t.rows), t.total))
 	}
 	if t.note != "" {
 		add(t.note)
@@ -93,35 +120,54 @@ func (m *model) notes(shown int) []line {
 	return notes
 }
 
-// fit chooses the columns that a width has room for, and returns their numbers and widths. The last takes what is left.
+// fit chooses the columns that a width has room for, and returns their numbers and widths. Columns that can be shortened share what is left,
+// the ones that identify a row first, and the last column takes the rest.
 func fit(t *table, hidden func(heading) bool, width int) (shown, widths []int) {
-	natural := make([]int, len(t.columns))
+	natural, least := make([]int, len(t.columns)), make([]int, len(t.columns))
 	for i, h := range t.columns {
 		if hidden(h) {
 			continue
 		}
-		natural[i] = display.Width(h.title) + 1 // the mark of the order
+		title := display.Width(h.title) + 1 // the mark of the order
+		natural[i] = title
 		for _, r := range t.rows {
 			natural[i] = max(natural[i], min(maxCells, display.Width(r.cells[i].text)))
+		}
+		least[i] = natural[i]
+		if h.least > 0 {
+			least[i] = min(natural[i], max(h.least, title))
 		}
 		shown = append(shown, i)
 	}
 	total := func() int {
 		sum := 0
 		for _, c := range shown {
-			sum += natural[c] + len(gap)
+			sum += least[c] + len(gap)
 		}
 		return sum
 	}
 	for len(shown) > 1 && total() > width {
-		least := slices.MinFunc(shown, func(a, b int) int { return t.columns[a].keep - t.columns[b].keep })
-		shown = slices.DeleteFunc(shown, func(c int) bool { return c == least })
+		drop := slices.MinFunc(shown, func(a, b int) int { return t.columns[a].keep - t.columns[b].keep })
+		shown = slices.DeleteFunc(shown, func(c int) bool { return c == drop })
+	}
+	left := width - total()
+	for _, identity := range []bool{true, false} {
+		for grown := true; grown; {
+			grown = false
+			for _, c := range shown {
+				if left > 0 && least[c] < natural[c] && t.columns[c].identity == identity {
+					least[c]++
+					left--
+					grown = true
+				}
+			}
+		}
 	}
 	for _, c := range shown {
-		widths = append(widths, natural[c])
+		widths = append(widths, least[c])
 	}
 	if n := len(widths); n > 0 && !t.columns[shown[n-1]].right {
-		widths[n-1] += max(0, width-total())
+		widths[n-1] += max(0, left)
 	}
 	return shown, widths
 }

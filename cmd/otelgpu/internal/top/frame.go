@@ -38,15 +38,19 @@ func plain(text string) line { return line{{text: text}} }
 // frame returns the lines of the screen.
 func (m *model) frame(width, height int, now time.Time) []line {
 	lines := m.head(width, now)
+	m.top = len(lines)
 	foot := m.foot()
 	room := height - len(lines) - 1 // without the foot
 	switch {
 	case m.help:
 		lines = append(lines, helpLines()...)
-	case m.answer != nil:
-		lines = append(lines, m.body(width, room)...)
-	case m.failure == nil:
+	case m.shown() == nil && m.failure == nil:
 		lines = append(lines, plain("Waiting for "+gpu.CleanText(m.options.Server)+" …"))
+	case m.shown() == nil:
+	case m.shown().detail != nil:
+		lines = append(lines, m.details(width, room)...)
+	default:
+		lines = append(lines, m.body(width, room)...)
 	}
 	if len(lines) > height-1 {
 		lines = lines[:max(0, height-1)]
@@ -72,9 +76,11 @@ func (m *model) head(width int, now time.Time) []line {
 	if m.failure != nil {
 		add(columns.Bad, true, m.why(now), 4)
 	}
-	if m.answer != nil {
-		lines = append(lines, plain(sums(m.answer.summary)))
-		for _, reason := range m.answer.reasons {
+	if a := m.shown(); a != nil {
+		for _, text := range join(sums(a.summary), width) {
+			lines = append(lines, plain(text))
+		}
+		for _, reason := range a.reasons {
 			add(columns.Warn, false, "cannot be read: "+reason, 2)
 		}
 	}
@@ -94,7 +100,8 @@ func (m *model) noGPU() bool {
 	if m.failure != nil {
 		return refused(m.failure)
 	}
-	return m.answer != nil && (m.answer.summary == nil || m.answer.summary.GPUs == 0)
+	a := m.shown()
+	return a != nil && (a.summary == nil || a.summary.GPUs == 0)
 }
 
 func (m *model) title() line {
@@ -107,14 +114,14 @@ func (m *model) title() line {
 		text, state.level = "no answer", columns.Bad
 	case m.paused:
 		text, state.level = "paused", columns.Warn
-	case m.answer == nil:
+	case m.shown() == nil:
 		text, state.level = "asking", columns.Faint
 	case !m.live:
 		text, state.level = "polling", columns.Normal
 	}
 	title := line{{text: "otelgpu top", look: look{bold: true}}, {text: "  " + gpu.CleanText(m.options.Server) + "  "}, {text: text, look: state}}
-	if m.answer != nil {
-		title = append(title, piece{text: "  " + m.answer.answerTime.Local().Format("15:04:05")})
+	if a := m.shown(); a != nil {
+		title = append(title, piece{text: "  " + a.answerTime.Local().Format("15:04:05")})
 	}
 	return append(title, piece{text: "  " + m.scope.String(), look: look{bold: true}})
 }
@@ -151,9 +158,9 @@ func refused(err error) bool {
 }
 
 // sums are the sums of the fleet or its part.
-func sums(s *view.Summary) string {
+func sums(s *view.Summary) []string {
 	if s == nil {
-		return ""
+		return nil
 	}
 	parts := []string{fmt.Sprintf("%d GPUs: %d ok", s.GPUs, s.Healthy)}
 	for _, part := range []struct {
@@ -171,15 +178,31 @@ func sums(s *view.Summary) string {
 	if s.UnreadableNodes > 0 {
 		nodes += fmt.Sprintf(" (%d unreadable)", s.UnreadableNodes)
 	}
-	return fmt.Sprintf("%s   nodes %s   util %s   memory %s   power %s   temp %s", strings.Join(parts, ", "), nodes, display.Percent(s.Utilization),
-		display.GiBOf(s.Memory.Used, s.Memory.Total), display.WattsOf(s.Power, s.PowerLimit), display.Celsius(s.Temperature))
+	return []string{
+		strings.Join(parts, ", "), "nodes " + nodes, "util " + display.Percent(s.Utilization), "memory " + display.GiBOf(s.Memory.Used, s.Memory.Total),
+		"power " + display.WattsOf(s.Power, s.PowerLimit), "temp " + display.Celsius(s.Temperature),
+	}
 }
 
-// tabs are the panes.
+// join writes parts into as few lines as a width allows.
+func join(parts []string, width int) []string {
+	var lines []string
+	for i, part := range parts {
+		const between = "   "
+		if last := len(lines) - 1; i > 0 && display.Width(lines[last]+between+part) <= width {
+			lines[last] += between + part
+		} else {
+			lines = append(lines, part)
+		}
+	}
+	return lines
+}
+
+// tabs are the panes. The line fits into 80 cells.
 func (m *model) tabs() line {
 	var tabs line
 	for i, p := range m.panes {
-		tabs = append(tabs, piece{text: fmt.Sprintf(" %d %s ", i+1, p.name), look: look{reverse: i == m.pane, bold: i == m.pane}}, piece{text: " "})
+		tabs = append(tabs, piece{text: fmt.Sprintf("%d %s", i+1, p.name), look: look{reverse: i == m.pane, bold: i == m.pane}}, piece{text: " "})
 	}
 	if o := m.orders[m.pane]; o.field != "" { // its column may be one that the window has no room for
 		tabs = append(tabs, piece{text: " by " + mark(o.descending) + o.field, look: look{level: columns.Faint}})
@@ -193,9 +216,9 @@ func (m *model) foot() line {
 	case m.editing:
 		return line{{text: "/" + gpu.CleanText(m.filter) + "_", look: look{bold: true}}}
 	case m.filter != "":
-		return line{{text: "only with " + gpu.CleanText(m.filter), look: look{level: columns.Warn}}, {text: "   Esc clears   ? help   q quit"}}
+		return line{{text: "only with " + gpu.CleanText(m.filter), look: look{level: columns.Warn}}, {text: "  Esc clears  ? help  q quit"}}
 	default:
-		return plain("? help   / filter   ← → sort   r reverse   Enter node   Esc back   Space pause   q quit")
+		return plain("? help  / filter  ← → sort  r reverse  Enter open  Esc back  Space pause  q quit")
 	}
 }
 

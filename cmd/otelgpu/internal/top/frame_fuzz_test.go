@@ -34,7 +34,15 @@ func FuzzScreen(f *testing.F) {
 	f.Add([]byte(`null`), "5s/\x1b", uint8(0), uint8(0))
 	f.Add([]byte(`{"name":"\u009b","body":"\u202e","time":"x"}`), "7r?", uint8(200), uint8(60))
 	var entry []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, client.GPUs+"/"):
+			_, _ = w.Write(entry)
+			return
+		case strings.HasSuffix(r.URL.Path, "/history"):
+			_, _ = w.Write([]byte(`{"points":[` + string(entry) + `]}`))
+			return
+		}
 		_, _ = w.Write([]byte(`{"time":"2026-11-22T12:00:00Z","total":3,"sources":[` + string(entry) + `],"items":[` + string(entry) + `],"gpus":[` + string(entry) + `]}`))
 	}))
 	f.Cleanup(server.Close)
@@ -47,21 +55,31 @@ func FuzzScreen(f *testing.F) {
 		for _, key := range keys {
 			m.key(tcell.NewEventKey(tcell.KeyRune, string(key), tcell.ModNone))
 		}
-		m.take(ask(t.Context(), c, &m.panes[m.pane], m.question(), time.Now))
+		m.take(ask(t.Context(), c, m.panes, m.question(), time.Now))
 		for _, key := range "j/x" {
 			m.key(tcell.NewEventKey(tcell.KeyRune, string(key), tcell.ModNone))
 		}
-		lines := m.frame(int(width), int(height), time.Now())
-		assert.Len(t, lines, max(1, int(height)))
-		for _, l := range lines {
-			for _, p := range l {
-				assert.Equal(t, gpu.CleanText(p.text), p.text)
-			}
-		}
+		check(t, m, int(width), int(height))
 		var out strings.Builder
 		if m.answer != nil {
 			require.NoError(t, m.print(&out))
 			assert.Equal(t, display.CleanLines(out.String()), out.String())
 		}
+		m.help, m.gpu = false, place{gpu: "id"}
+		m.take(ask(t.Context(), c, m.panes, m.question(), time.Now))
+		m.scrollBy(int(height))
+		check(t, m, int(width), int(height))
 	})
+}
+
+// check requires a whole screen without anything that a terminal obeys.
+func check(t *testing.T, m *model, width, height int) {
+	t.Helper()
+	lines := m.frame(width, height, time.Now())
+	assert.Len(t, lines, max(1, height))
+	for _, l := range lines {
+		for _, p := range l {
+			assert.Equal(t, gpu.CleanText(p.text), p.text)
+		}
+	}
 }

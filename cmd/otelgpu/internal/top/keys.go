@@ -4,6 +4,7 @@
 package top
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v3"
@@ -14,12 +15,14 @@ const maxFilter = 100
 
 // help is what ? shows.
 var help = [][2]string{
-	{"1-7, Tab", "GPUs, Processes, Pods, Workloads, Nodes, Clusters, Events"},
+	{"1-8, Tab", "GPUs, Processes, Pods, Workloads, Nodes, Clusters, Problems, Events"},
 	{"↑ ↓ j k", "select a row; PgUp, PgDn, Home and End jump"},
-	{"Enter", "show the GPUs of the selected row's node, or the nodes of a cluster"},
-	{"Esc", "clear the filter, then show more: cluster, whole fleet"},
+	{"Enter", "show the selected GPU with its history, or the GPUs of a node, or the nodes of a cluster"},
+	{"n", "show the GPUs of the selected row's node"},
+	{"Esc", "leave a GPU, clear the filter, then show more: cluster, whole fleet"},
 	{"← → s", "sort by the column before or after; r reverses"},
-	{"/", "show only rows that contain a text; Enter confirms"},
+	{"/", "show only what contains a text; the server searches all; Enter confirms"},
+	{"mouse", "click a row or a tab, click again to open it; the wheel scrolls; Shift selects text"},
 	{"Space", "pause the display"},
 	{"? h", "this help"},
 	{"q Ctrl-C", "quit"},
@@ -39,17 +42,17 @@ func (m *model) key(e *tcell.EventKey) bool {
 	}
 	switch e.Key() {
 	case tcell.KeyUp:
-		m.move(-1)
+		m.scrollBy(-1)
 	case tcell.KeyDown:
-		m.move(1)
+		m.scrollBy(1)
 	case tcell.KeyPgUp:
-		m.move(-m.page)
+		m.scrollBy(-m.page)
 	case tcell.KeyPgDn:
-		m.move(m.page)
+		m.scrollBy(m.page)
 	case tcell.KeyHome:
-		m.move(-m.selected)
+		m.scrollBy(-math.MaxInt32)
 	case tcell.KeyEnd:
-		m.move(len(m.rows()))
+		m.scrollBy(math.MaxInt32)
 	case tcell.KeyTab:
 		m.show(m.pane + 1)
 	case tcell.KeyBacktab:
@@ -73,15 +76,17 @@ func (m *model) letter(s string) bool {
 	case "q":
 		return false
 	case "j":
-		m.move(1)
+		m.scrollBy(1)
 	case "k":
-		m.move(-1)
+		m.scrollBy(-1)
+	case "n":
+		m.enterNode()
 	case "s":
 		m.sortBy(1)
 	case "r":
 		m.reverse()
 	case "/":
-		m.editing = true
+		m.editing = m.gpu == (place{})
 	case " ":
 		m.paused = !m.paused
 	case "?", "h":
@@ -109,5 +114,13 @@ func (m *model) edit(e *tcell.EventKey) {
 			m.filter += e.Str()
 		}
 	}
-	m.move(0)
+}
+
+// scrollBy moves the selection, or the detail view.
+func (m *model) scrollBy(lines int) {
+	if m.gpu != (place{}) {
+		m.scroll = max(0, m.scroll+lines) // drawing keeps it above the end
+		return
+	}
+	m.move(lines)
 }

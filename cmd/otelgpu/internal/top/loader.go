@@ -83,7 +83,7 @@ func (l *loader) run(ctx context.Context) {
 		}
 		timer.Stop()
 		begun := time.Now()
-		a := ask(ctx, l.client, &l.panes[now.pane], now, time.Now)
+		a := ask(ctx, l.client, l.panes, now, time.Now)
 		last, cost, changed = time.Now(), time.Since(begun), false
 		if failures++; a.err == nil {
 			failures = 0

@@ -22,13 +22,18 @@ type model struct {
 	help    bool
 	paused  bool
 
+	gpu    place // the GPU of the detail view; empty: the table is shown
+	scroll int   // lines of the detail view that are above the screen
+
 	answer   *answer   // the last that was not an error, to the current question
+	detail   *answer   // of the detail view
 	failure  error     // why the last question has no answer
 	failed   time.Time // since when
 	live     bool      // the server sends changes
-	selected int       // of the rows that match the filter
+	selected int       // row
 	first    int       // row on the screen
 	page     int       // rows on the screen, of the last drawing
+	top      int       // line of the screen on which the table begins, of the last drawing
 }
 
 func newModel(o Options) *model {
@@ -41,7 +46,15 @@ func newModel(o Options) *model {
 
 // question is the question that the screen needs.
 func (m *model) question() question {
-	return question{pane: m.pane, scope: m.scope, order: m.orders[m.pane]}
+	return question{pane: m.pane, scope: m.scope, order: m.orders[m.pane], filter: m.filter, gpu: m.gpu}
+}
+
+// shown is the answer that is on the screen, or nil.
+func (m *model) shown() *answer {
+	if m.gpu != (place{}) {
+		return m.detail
+	}
+	return m.answer
 }
 
 // take keeps an answer if it is to the current question.
@@ -56,43 +69,42 @@ func (m *model) take(a answer) {
 		m.failure = a.err
 		return
 	}
+	m.failure = nil
+	if a.detail != nil {
+		m.detail = &a
+		return
+	}
 	chosen := m.chosen()
-	m.failure, m.answer = nil, &a
+	m.answer = &a
 	if chosen == nil {
 		m.move(0)
 		return
 	}
-	if i := slices.IndexFunc(m.rows(), func(r *row) bool { return r.key == chosen.key }); i >= 0 {
+	if i := slices.IndexFunc(a.table.rows, func(r row) bool { return r.key == chosen.key }); i >= 0 {
 		m.selected = i
 	}
 	m.move(0)
 }
 
-// rows are those that match the filter.
-func (m *model) rows() []*row {
+// rows is the number of rows.
+func (m *model) rows() int {
 	if m.answer == nil {
-		return nil
+		return 0
 	}
-	var rows []*row
-	for i := range m.answer.table.rows {
-		if r := &m.answer.table.rows[i]; m.filter == "" || r.contains(m.filter) {
-			rows = append(rows, r)
-		}
-	}
-	return rows
+	return len(m.answer.table.rows)
 }
 
 // chosen is the selected row, or nil.
 func (m *model) chosen() *row {
-	if rows := m.rows(); m.selected < len(rows) {
-		return rows[m.selected]
+	if m.selected < m.rows() {
+		return &m.answer.table.rows[m.selected]
 	}
 	return nil
 }
 
 // move moves the selection and keeps it on the screen.
 func (m *model) move(delta int) {
-	last := max(0, len(m.rows())-1)
+	last := max(0, m.rows()-1)
 	m.selected = min(last, max(0, m.selected+delta))
 	m.first = min(m.first, m.selected)
 	m.first = max(m.first, m.selected-m.page+1)
@@ -101,7 +113,7 @@ func (m *model) move(delta int) {
 
 // show changes to another pane.
 func (m *model) show(pane int) {
-	m.pane = (pane + len(m.panes)) % len(m.panes)
+	m.pane, m.gpu = (pane+len(m.panes))%len(m.panes), place{}
 	m.forget()
 }
 
@@ -114,12 +126,13 @@ func (m *model) visit(s scope, pane int) {
 // forget drops an answer to another question.
 func (m *model) forget() { m.answer, m.failure, m.selected, m.first = nil, nil, 0, 0 }
 
-// back clears the filter, else shows more of the fleet.
+// back leaves the detail view, else clears the filter, else shows more of the fleet.
 func (m *model) back() {
 	switch {
+	case m.gpu != (place{}):
+		m.gpu, m.failure = place{}, nil
 	case m.filter != "":
 		m.filter = ""
-		m.move(0)
 	case m.scope.node != "":
 		m.scope.node = ""
 		if m.scope.cluster == "-" {
@@ -132,21 +145,28 @@ func (m *model) back() {
 	}
 }
 
-// enter visits the selected row's node or cluster.
+// enter shows the selected row's GPU, else the GPUs of its node, else the nodes of its cluster.
 func (m *model) enter() {
-	r := m.chosen()
-	if r == nil || r.place == (scope{}) || r.place == m.scope {
-		return
+	switch r := m.chosen(); {
+	case m.gpu != (place{}) || r == nil:
+	case r.gpu != "":
+		m.gpu, m.detail, m.failure, m.scroll = place{r.place, r.gpu}, nil, nil, 0
+	case r.place.node != "":
+		m.enterNode()
+	case r.place != (scope{}) && (r.place != m.scope || m.pane != paneNodes):
+		m.visit(r.place, paneNodes)
 	}
-	if r.place.node == "" {
-		m.visit(r.place, m.paneOf("Nodes"))
-		return
-	}
-	m.visit(r.place, m.paneOf("GPUs"))
 }
 
-func (m *model) paneOf(name string) int {
-	return slices.IndexFunc(m.panes, func(p pane) bool { return p.name == name })
+// enterNode shows the GPUs of the node of the selected row or of the detail view.
+func (m *model) enterNode() {
+	to := m.gpu.scope
+	if r := m.chosen(); m.gpu == (place{}) && r != nil {
+		to = r.place
+	}
+	if to.node != "" {
+		m.visit(to, paneGPUs)
+	}
 }
 
 // sortBy moves the order to the next column that the server can sort by, or to its own order. Numbers start with the largest.

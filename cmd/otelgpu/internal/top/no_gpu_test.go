@@ -28,7 +28,7 @@ func fleetOf(node string) *view.Snapshot {
 func screen(t *testing.T, c *client.Client) string {
 	t.Helper()
 	m := newModel(Options{})
-	m.take(ask(t.Context(), c, &m.panes[0], m.question(), time.Now))
+	m.take(ask(t.Context(), c, m.panes, m.question(), time.Now))
 	var words []string
 	for _, l := range m.frame(100, 24, viewtest.Now) {
 		for _, p := range l {

@@ -27,7 +27,7 @@ type pane struct {
 	name    string
 	columns []heading
 	order   order // with which it starts
-	load    func(context.Context, *client.Client, scope, order) (table, error)
+	load    func(ctx context.Context, c *client.Client, s scope, o order, filter string) (table, error)
 }
 
 // heading is a column of a pane.
@@ -36,6 +36,8 @@ type heading struct {
 	right        bool
 	number       bool
 	keep         int
+	identity     bool
+	least        int // cells to which it may be shortened; 0: it is not
 }
 
 // order is a column to sort by. The zero value is the server's own order.
@@ -73,10 +75,11 @@ type table struct {
 	note    string // about what is missing
 }
 
-// row is one line. Enter leads to its cluster and node.
+// row is one line. Enter leads to its GPU, else to its cluster and node.
 type row struct {
 	key   string
 	place scope
+	gpu   string // hw.id; empty: the row is not about one GPU
 	cells []cell
 }
 
@@ -85,34 +88,48 @@ type cell struct {
 	level columns.Level
 }
 
-// contains reports whether a cell contains a text, in upper or lower case.
-func (r *row) contains(text string) bool {
-	return slices.ContainsFunc(r.cells, func(c cell) bool { return strings.Contains(strings.ToLower(c.text), strings.ToLower(text)) })
-}
+// The numbers of the panes that others name.
+const (
+	paneGPUs = iota
+	paneProcesses
+	panePods
+	paneWorkloads
+	paneNodes
+)
 
 // panes are all tables, in the order of their keys.
 func panes() []pane {
 	return []pane{
-		listPane("GPUs", client.GPUs, "", columns.GPUs, order{},
-			func(g columns.GPU) (string, scope) { return g.ID, scopeOf(g.Cluster, g.Node) }),
+		listPane("GPUs", client.GPUs, "", columns.GPUs, order{field: "health"},
+			func(g columns.GPU) row { return row{key: g.ID, place: scopeOf(g.Cluster, g.Node), gpu: g.ID} }),
 		listPane("Processes", client.Processes, "", always(columns.Processes), order{"memory_bytes", true},
-			func(p columns.Process) (string, scope) {
-				return p.GPU + " " + number(p.PID), scopeOf(p.Cluster, p.Node)
+			func(p columns.Process) row {
+				return row{key: p.GPU + " " + number(p.PID), place: scopeOf(p.Cluster, p.Node), gpu: p.GPU}
 			}),
 		podPane(),
 		listPane("Workloads", client.Workloads, "", always(columns.Workloads), order{},
-			func(w columns.Workload) (string, scope) {
-				return key(w.Cluster, w.Node, w.Namespace, w.Kind, &w.Name), scope{}
+			func(w columns.Workload) row { return row{key: key(w.Cluster, w.Node, w.Namespace, w.Kind, &w.Name)} }),
+		listPane("Nodes", client.Summary, "node", sumsBy("node"), order{"failed", true},
+			func(s columns.Summary) row {
+				return row{key: key(s.Cluster, s.Group), place: scopeOf(s.Cluster, text(s.Group))}
 			}),
-		listPane("Nodes", client.Summary, "node", sumsBy("node"), order{},
-			func(s columns.Summary) (string, scope) {
-				return key(s.Cluster, s.Group), scopeOf(s.Cluster, text(s.Group))
+		listPane("Clusters", client.Summary, "cluster", sumsBy("cluster"), order{"failed", true},
+			func(s columns.Summary) row { return row{key: key(s.Group), place: scopeOf(s.Group, "")} }),
+		listPane("Problems", client.Problems, "", always(columns.Problems), order{},
+			func(f columns.Problem) row {
+				return row{key: key(f.Cluster, f.Node) + f.Key(), place: placeOf(f.Cluster, f.Node), gpu: text(f.GPU)}
 			}),
-		listPane("Clusters", client.Summary, "cluster", sumsBy("cluster"), order{},
-			func(s columns.Summary) (string, scope) { return key(s.Group), scopeOf(s.Group, "") }),
 		listPane("Events", client.Events, "", always(columns.Events), order{},
-			func(e columns.Event) (string, scope) { return e.UID, scopeOf(e.Cluster, text(e.Node)) }),
+			func(e columns.Event) row { return row{key: e.UID, place: placeOf(e.Cluster, e.Node), gpu: text(e.GPU)} }),
 	}
+}
+
+// placeOf is scopeOf for what may have neither node nor cluster.
+func placeOf(cluster, node *string) scope {
+	if cluster == nil && node == nil {
+		return scope{}
+	}
+	return scopeOf(cluster, text(node))
 }
 
 // scopeOf is a place. Outside clusters the API calls the cluster "-".
@@ -139,11 +156,14 @@ func key(parts ...*string) string {
 }
 
 // listPane shows a list of the API.
-func listPane[T any](name, path, grouping string, columnsAt func(time.Time) columns.Set[*T], first order, identify func(*T) (string, scope)) pane {
+func listPane[T any](name, path, grouping string, columnsAt func(time.Time) columns.Set[*T], first order, identify func(*T) row) pane {
 	return pane{
 		name: name, columns: headings(columnsAt(time.Time{})), order: first,
-		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
+		load: func(ctx context.Context, c *client.Client, s scope, o order, filter string) (table, error) {
 			query := s.parameters()
+			if filter != "" {
+				query.Set("search", filter)
+			}
 			if grouping != "" {
 				query.Set("by", grouping)
 			}
@@ -174,13 +194,17 @@ func sumsBy(grouping string) func(time.Time) columns.Set[columns.Summary] {
 // podPane shows who holds and uses GPUs.
 func podPane() pane {
 	set := columns.Pods()
-	identify := func(p *columns.Pod) (string, scope) {
-		return key(p.Cluster, &p.Node, &p.Name), scopeOf(p.Cluster, p.Node)
+	identify := func(p *columns.Pod) row {
+		return row{key: key(p.Cluster, &p.Node, &p.Name), place: scopeOf(p.Cluster, p.Node)}
 	}
 	return pane{
 		name: "Pods", columns: headings(set),
-		load: func(ctx context.Context, c *client.Client, s scope, o order) (table, error) {
-			entries, err := c.List(ctx, client.GPUs, s.parameters(), maxPodGPUs)
+		load: func(ctx context.Context, c *client.Client, s scope, o order, filter string) (table, error) {
+			query := s.parameters()
+			if filter != "" {
+				query.Set("search", filter)
+			}
+			entries, err := c.List(ctx, client.GPUs, query, maxPodGPUs)
 			if err != nil {
 				return table{}, err
 			}
@@ -192,6 +216,9 @@ func podPane() pane {
 			if c := set.Find(o.field); c != nil {
 				slices.SortStableFunc(pods, func(a, b *columns.Pod) int { return columns.Compare(c.Value(a), c.Value(b), o.descending) })
 			}
+			if filter != "" { // a GPU that was found may have other pods
+				pods = slices.DeleteFunc(pods, func(p *columns.Pod) bool { return !containsText(set, p, filter) })
+			}
 			t := newTable(set, pods, len(pods), identify)
 			if entries.Total > len(gpus) {
 				t.note = "pods of the first " + number(len(gpus)) + " of " + number(entries.Total) + " GPUs; choose a node or a cluster to see its pods"
@@ -201,15 +228,26 @@ func podPane() pane {
 	}
 }
 
+// containsText reports whether a cell contains a text, in upper or lower case.
+func containsText[T any](set columns.Set[T], r T, text string) bool {
+	return slices.ContainsFunc(set, func(c columns.Column[T]) bool {
+		return strings.Contains(strings.ToLower(c.Text(r)), strings.ToLower(text))
+	})
+}
+
 func headings[T any](set columns.Set[T]) []heading {
 	all := make([]heading, len(set))
 	for i, c := range set {
-		all[i] = heading{title: c.Title, field: c.Field, right: c.Right, number: c.Number, keep: c.Keep}
+		keep := c.Keep
+		if c.Identity {
+			keep += 1000 // after all others
+		}
+		all[i] = heading{title: c.Title, field: c.Field, right: c.Right, number: c.Number, keep: keep, identity: c.Identity, least: c.Min}
 	}
 	return all
 }
 
-func newTable[T any](set columns.Set[T], rows []T, total int, identify func(T) (string, scope)) table {
+func newTable[T any](set columns.Set[T], rows []T, total int, identify func(T) row) table {
 	set = set.Known(rows)
 	t := table{columns: headings(set), rows: make([]row, len(rows)), total: total}
 	for i, r := range rows {
@@ -220,8 +258,8 @@ func newTable[T any](set columns.Set[T], rows []T, total int, identify func(T) (
 				cells[j].level = c.Level(r)
 			}
 		}
+		t.rows[i] = identify(r)
 		t.rows[i].cells = cells
-		t.rows[i].key, t.rows[i].place = identify(r)
 	}
 	return t
 }

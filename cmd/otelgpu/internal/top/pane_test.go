@@ -43,7 +43,7 @@ func TestServerKnowsWhatPanesAsk(t *testing.T) {
 		assert.Greater(t, len(orders), 5, p.name)
 		for _, s := range []scope{{}, {cluster: "prod"}, {cluster: "prod", node: "n1"}, {cluster: "-"}, {cluster: "-", node: "workstation"}} {
 			for _, o := range orders {
-				_, err := p.load(t.Context(), c, s, o)
+				_, err := p.load(t.Context(), c, s, o, "")
 				require.NoError(t, err, "%s of %q by %v", p.name, s, o)
 			}
 		}
@@ -55,7 +55,7 @@ func TestPodsAreSorted(t *testing.T) {
 	c := newClient(t, viewtest.Snapshot())
 	names := func(o order) (names []string) {
 		t.Helper()
-		table, err := panes()[2].load(t.Context(), c, scope{}, o)
+		table, err := panes()[panePods].load(t.Context(), c, scope{}, o, "")
 		require.NoError(t, err)
 		for _, r := range table.rows {
 			names = append(names, r.cells[2].text)

@@ -18,7 +18,7 @@ import (
 // Print writes the table of GPUs once, without colours.
 func Print(ctx context.Context, c *client.Client, out io.Writer, o Options) error {
 	m := newModel(o)
-	m.answer = new(ask(ctx, c, &m.panes[0], m.question(), time.Now))
+	m.answer = new(ask(ctx, c, m.panes, m.question(), time.Now))
 	if m.answer.err != nil {
 		return m.answer.err
 	}
@@ -32,7 +32,7 @@ func (m *model) print(out io.Writer) error {
 		b.WriteString(m.options.Notice + "\n")
 	}
 	a := m.answer
-	fmt.Fprintf(&b, "%s  %s\n%s\n", gpu.CleanText(m.options.Server), a.answerTime.Local().Format("15:04:05"), sums(a.summary))
+	fmt.Fprintf(&b, "%s  %s\n%s\n", gpu.CleanText(m.options.Server), a.answerTime.Local().Format("15:04:05"), strings.Join(sums(a.summary), gap+" "))
 	for _, reason := range a.reasons {
 		b.WriteString("cannot be read: " + reason + "\n")
 	}
@@ -90,7 +90,7 @@ func Repeat(ctx context.Context, c *client.Client, out io.Writer, o Options) err
 		if time.Since(printed) < every {
 			continue
 		}
-		a := ask(ctx, c, &m.panes[0], m.question(), time.Now)
+		a := ask(ctx, c, m.panes, m.question(), time.Now)
 		m.failure, m.answer = a.err, &a
 		var text string
 		switch {

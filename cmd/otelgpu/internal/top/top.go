@@ -3,8 +3,8 @@
 
 // Package top shows GPUs live in a terminal.
 //
-// Begin with [Run]. model.go has what is on the screen, keys.go what changes it, frame.go and body.go how it is drawn, pane.go the tables,
-// loader.go when the server is asked. plain.go is for an output that is no terminal.
+// Begin with [Run]. model.go has what is on the screen, keys.go and mouse.go what changes it, frame.go and body.go how it is drawn, pane.go
+// the tables, detail.go and chart.go one GPU with its history, loader.go when the server is asked. plain.go is for an output that is no terminal.
 package top // import "github.com/otelgpu/gpureceiver/cmd/otelgpu/internal/top"
 
 import (
@@ -37,6 +37,7 @@ func Run(ctx context.Context, c *client.Client, screen tcell.Screen, o Options) 
 		return fmt.Errorf("prepare the terminal: %w; set TERM to the terminal's type", err)
 	}
 	defer screen.Fini()
+	screen.EnableMouse(tcell.MouseButtonEvents)
 	m := newModel(o)
 	l := newLoader(c, m.panes, o.Interval)
 	ctx, stop := context.WithCancel(ctx)
@@ -81,6 +82,8 @@ func (m *model) follow(ctx context.Context, screen tcell.Screen, l *loader, ende
 				if e.Pressed() && !m.key(e) {
 					return nil
 				}
+			case *tcell.EventMouse:
+				m.mouse(e)
 			}
 		}
 	}

@@ -1,17 +1,17 @@
 {{/* The configurations of the collector, in the order in which it merges them: of two values of a key the last one counts. */}}
 
 {{/* Configurations of the agent that come with a right or a capability: each has a ConfigMap of its own. As JSON. */}}
-{{- define "gpureceiver.agent.parts" -}}
-{{- $parts := list }}
+{{- define "gpureceiver.agent.overlays" -}}
+{{- $overlays := list }}
 {{- with .values }}
-{{- if .kernelLog.enabled }}{{ $parts = append $parts "kernel-log" }}{{ end }}
-{{- if .owners.enabled }}{{ $parts = append $parts "owners" }}{{ end }}
-{{- if .ownerKinds.enabled }}{{ $parts = append $parts "owner-kinds" }}{{ end }}
-{{- if .nodeLabels.enabled }}{{ $parts = append $parts "node-labels" }}{{ end }}
-{{- if .kubernetesEvents.enabled }}{{ $parts = append $parts "kubernetes-events" }}{{ end }}
-{{- if .nodeCondition.enabled }}{{ $parts = append $parts "node-condition" }}{{ end }}
+{{- if .kernelLog.enabled }}{{ $overlays = append $overlays "kernel-log" }}{{ end }}
+{{- if .owners.enabled }}{{ $overlays = append $overlays "owners" }}{{ end }}
+{{- if .ownerKinds.enabled }}{{ $overlays = append $overlays "owner-kinds" }}{{ end }}
+{{- if .nodeLabels.enabled }}{{ $overlays = append $overlays "node-labels" }}{{ end }}
+{{- if .kubernetesEvents.enabled }}{{ $overlays = append $overlays "kubernetes-events" }}{{ end }}
+{{- if .nodeCondition.enabled }}{{ $overlays = append $overlays "node-condition" }}{{ end }}
 {{- end }}
-{{- toJson $parts }}
+{{- toJson $overlays }}
 {{- end }}
 
 {{/* Configurations that need no right: keys of the shape's own ConfigMap after its main one. As JSON. */}}
@@ -47,7 +47,7 @@
 {{- define "gpureceiver.config.data" -}}
 {{ include "gpureceiver.config.main" . }}
 {{- range include "gpureceiver.config.added" . | fromJsonArray }}
-{{ include "gpureceiver.file" (dict "root" $.root "path" (printf "parts/%s.yaml" .)) }}
+{{ include "gpureceiver.file" (dict "root" $.root "path" (printf "overlays/%s.yaml" .)) }}
 {{- end }}
 {{- with include "gpureceiver.options" . }}
 options.yaml: |
@@ -57,7 +57,7 @@ options.yaml: |
 
 {{/* The arguments that name what follows the main configuration. */}}
 {{- define "gpureceiver.config.args" -}}
-{{- range .parts }}
+{{- range .overlays }}
 - --config=/etc/gpureceiver-{{ . }}/{{ . }}.yaml
 {{- end }}
 {{- range include "gpureceiver.config.added" . | fromJsonArray }}
@@ -73,8 +73,8 @@ options.yaml: |
 {{- $annotations := deepCopy .values.podAnnotations }}
 {{- if .root.Values.restartOnConfigChange }}
 {{- $text := include "gpureceiver.config.data" . }}
-{{- range .parts }}
-{{- $text = print $text "\n" ($.root.Files.Get (printf "files/parts/%s.yaml" .)) }}
+{{- range .overlays }}
+{{- $text = print $text "\n" ($.root.Files.Get (printf "files/overlays/%s.yaml" .)) }}
 {{- end }}
 {{- $_ := set $annotations "checksum/config" (sha256sum $text) }}
 {{- end }}

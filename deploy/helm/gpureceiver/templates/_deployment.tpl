@@ -1,5 +1,5 @@
 {{/*
-The Deployment of cluster, exec and gateway. Beside root, shape and values: main (the configuration's name), parts (those with a
+The Deployment of cluster, exec and gateway. Beside root, shape and values: main (the configuration's name), overlays (those with a
 ConfigMap of their own), replicas, strategy, ports, env (what the shape adds), and why (comments).
 */}}
 {{- define "gpureceiver.deployment" -}}
@@ -28,7 +28,7 @@ spec:
       {{- with include "gpureceiver.annotations" . }}{{ trim . | nindent 6 }}{{ end }}
     spec:
       serviceAccountName: {{ $name }}
-      {{- if or (and (eq .shape "gateway") (not .parts)) (and (eq .shape "exec") (eq (int .replicas) 1) (not (include "gpureceiver.exec.local" $root))) }}
+      {{- if or (and (eq .shape "gateway") (not .overlays)) (and (eq .shape "exec") (eq (int .replicas) 1) (not (include "gpureceiver.exec.local" $root))) }}
       automountServiceAccountToken: false # nothing is asked of this cluster's API server
       {{- else if eq .shape "gateway" }}
       automountServiceAccountToken: true # the condition of nodes is posted
@@ -76,7 +76,7 @@ spec:
             - --config=/etc/gpureceiver/{{ .main }}
             {{- with include "gpureceiver.config.args" . }}{{ trim . | nindent 12 }}{{ end }}
           env:
-            {{- if or (ne .shape "gateway") .parts }}
+            {{- if or (ne .shape "gateway") .overlays }}
             - {name: K8S_CLUSTER_NAME, value: {{ quote .clusterName }}} # {{ ternary "nodes of other clusters get no condition" "k8s.cluster.name of everything sent; name yours" (eq .shape "gateway") }}
             {{- end }}
             - {name: GOMEMLIMIT, value: {{ .values.goMemLimit }}} # below limits.memory: from here on Go collects garbage rather than grow
@@ -107,14 +107,14 @@ spec:
             {{- toYaml .values.resources | nindent 12 }}
           volumeMounts:
             - {name: config, mountPath: /etc/gpureceiver, readOnly: true}
-            {{- range .parts }}
+            {{- range .overlays }}
             - {name: {{ . }}, mountPath: /etc/gpureceiver-{{ . }}, readOnly: true}
             {{- end }}
             {{- with include "gpureceiver.storage.mounts" . }}{{ trim . | nindent 12 }}{{ end }}
       volumes:
         - name: config
           configMap: {name: {{ $name }}}
-        {{- range .parts }}
+        {{- range .overlays }}
         - {name: {{ . }}, configMap: {name: {{ $name }}-{{ trimPrefix (print $.shape "-") . }}}}
         {{- end }}
         {{- with include "gpureceiver.storage.volumes" . }}{{ trim . | nindent 8 }}{{ end }}

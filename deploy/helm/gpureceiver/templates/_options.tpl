@@ -61,7 +61,7 @@ A list replaces the one of the main configuration.
 {{- end }}
 
 {{/*
-The gateway's certificate as in parts/mtls-gateway.yaml, and its queue on disk: parts/persistent-queue.yaml is for collectors that read GPUs.
+The gateway's certificate as in overlays/mtls-gateway.yaml, and its queue on disk: overlays/persistent-queue.yaml is for collectors that read GPUs.
 Certificates are checked when a connection begins, and gRPC's would last for ever.
 */}}
 {{- define "gpureceiver.options.gateway" -}}

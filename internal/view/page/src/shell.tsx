@@ -24,6 +24,9 @@ const VIEWS: [view: string, title: string][] = [
 /** The views of one thing belong to a view of many. */
 const PARENT: Record<string, string> = { gpu: "fleet", node: "nodes" };
 
+/** NOTICE is what the collector's configuration says of everything that is shown, such as that the hardware is simulated. */
+const NOTICE = document.querySelector<HTMLMetaElement>('meta[name="notice"]')?.content ?? "";
+
 export function Shell() {
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
@@ -43,6 +46,7 @@ export function Shell() {
     <>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip to content</button>
       <header>
+        {NOTICE !== "" && <p class="notice notice-warning">{NOTICE}</p>}
         <div class="bar">
           <a class="brand" href={link("fleet")}>GPUs</a>
           <nav aria-label="Views">

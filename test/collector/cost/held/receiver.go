@@ -33,17 +33,17 @@ func NewFactory() receiver.Factory {
 }
 
 func create(_ context.Context, _ receiver.Settings, config component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-	return &held{config: config.(*Config), next: next}, nil
+	return &heldReceiver{config: config.(*Config), next: next}, nil
 }
 
-type held struct {
+type heldReceiver struct {
 	config *Config
 	next   consumer.Metrics
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
-func (h *held) Start(context.Context, component.Host) error {
+func (h *heldReceiver) Start(context.Context, component.Host) error {
 	text, err := os.ReadFile(h.config.File)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (h *held) Start(context.Context, component.Host) error {
 	return nil
 }
 
-func (h *held) send(ctx context.Context, message pmetric.Metrics) {
+func (h *heldReceiver) send(ctx context.Context, message pmetric.Metrics) {
 	ticker := time.NewTicker(h.config.Interval)
 	defer ticker.Stop()
 	for {
@@ -73,7 +73,7 @@ func (h *held) send(ctx context.Context, message pmetric.Metrics) {
 	}
 }
 
-func (h *held) Shutdown(context.Context) error {
+func (h *heldReceiver) Shutdown(context.Context) error {
 	if h.cancel != nil {
 		h.cancel()
 		h.done.Wait()

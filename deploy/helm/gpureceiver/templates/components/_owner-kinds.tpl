@@ -1,5 +1,5 @@
 {{/*
-The rules for the kinds of parts/*owner-kinds.yaml. verbs is what a shape does with them; has is what another of its roles grants already.
+The rules for the kinds of overlays/*owner-kinds.yaml. verbs is what a shape does with them; has is what another of its roles grants already.
 Only metadata is asked for.
 */}}
 {{- define "gpureceiver.ownerKinds.rules" -}}

@@ -1,0 +1,189 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpuledgerexporter
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+)
+
+// collector is the built distribution with the configuration of a gateway. OTELCOL_GPU_LEDGER is the program.
+type collector struct {
+	t    *testing.T
+	env  []string
+	args []string
+	url  string
+	cmd  *exec.Cmd
+}
+
+func newCollector(t *testing.T, database string) *collector {
+	t.Helper()
+	program := os.Getenv("OTELCOL_GPU_LEDGER")
+	if program == "" {
+		t.Skip("OTELCOL_GPU_LEDGER names no program: make test-ledger")
+	}
+	dir := t.TempDir()
+	address := freeAddress(t)
+	c := &collector{t: t, url: "http://" + address}
+	c.env = append(os.Environ(), "LEDGER_URL="+database, "LEDGER_DIRECTORY="+dir, "OTLP_LISTEN="+freeAddress(t))
+	c.args = []string{
+		program, "--config", "../../config/ledger/gateway.yaml", "--config", "yaml:receivers::otlp::protocols::http::endpoint: " + address,
+		"--config", "yaml:exporters::gpu_ledger::report::endpoint: " + freeAddress(t), "--config", "yaml:service::telemetry::metrics::level: none",
+		"--config", "yaml:exporters::gpu_ledger::retry_on_failure::initial_interval: 50ms",
+		"--config", "yaml:exporters::gpu_ledger::retry_on_failure::max_interval: 500ms",
+	}
+	c.start()
+	t.Cleanup(c.kill)
+	return c
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (c *collector) start() {
+	c.cmd = exec.CommandContext(context.Background(), c.args[0], c.args[1:]...)
+	c.cmd.Env = c.env
+	log, err := os.OpenFile(filepath.Join(c.t.TempDir(), "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(c.t, err)
+	defer log.Close()
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	require.NoError(c.t, c.cmd.Start())
+}
+
+func (c *collector) kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+// send sends a request until the collector has accepted it.
+func (c *collector) send(path string, body []byte) {
+	for {
+		r, err := http.Post(c.url+path, "application/x-protobuf", bytes.NewReader(body))
+		if err == nil {
+			_ = r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// However often the collector is killed and the database breaks its connections, the tables have each record once, and the bill adds up.
+func TestKills(t *testing.T) {
+	kills, _ := strconv.Atoi(os.Getenv("LEDGER_KILLS"))
+	kills = max(kills, 5)
+	records := sentRecords(t)
+	onEach(t, func(t *testing.T, newURL func() string) {
+		oracle := newLedger(t, newURL())
+		require.NoError(t, oracle.consumeLogs(t.Context(), together(records)))
+		want := logTables(t, oracle.db.DB)
+		database := newURL()
+		c := newCollector(t, database)
+		check := newLedger(t, database)
+		check.db.SetMaxOpenConns(1) // disconnect leaves this connection
+		random := rand.New(rand.NewPCG(1, 2))
+		gpu := newLife(random, "GPU-1")
+		now := int64(86_400)
+		for n := range 10 * kills {
+			logs, err := plogotlp.NewExportRequestFromLogs(records[n%len(records)]).MarshalProto()
+			require.NoError(t, err)
+			c.send("/v1/logs", logs)
+			metrics, err := pmetricotlp.NewExportRequestFromMetrics(gpu.metrics(now)).MarshalProto()
+			require.NoError(t, err)
+			c.send("/v1/metrics", metrics)
+			now += 30
+			gpu.step(random, now, 30)
+			if n%10 == 4 {
+				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+				c.kill()
+				c.start()
+			}
+			if n%10 == 9 {
+				disconnect(t, check.db)
+			}
+		}
+		for _, r := range records {
+			logs, err := plogotlp.NewExportRequestFromLogs(r).MarshalProto()
+			require.NoError(t, err)
+			c.send("/v1/logs", logs)
+		}
+		last := now - 30
+		require.Eventually(t, func() bool {
+			var read string
+			err := check.db.QueryRow("SELECT " + asText("read_time") + " FROM gpu_reads").Scan(&read)
+			return err == nil && read == time.Unix(last, 0).UTC().Format(time.DateTime) && assert.ObjectsAreEqual(want, logTables(t, check.db.DB))
+		}, 5*time.Minute, 100*time.Millisecond, "%v", logTables(t, check.db.DB))
+		// A read that a kill interrupts comes again after later ones. So the time before the first read that was counted may be missing.
+		var seconds float64
+		var start string
+		require.NoError(t, check.db.QueryRow("SELECT SUM(held_time) + SUM(unallocated_time) + SUM(unknown_time) FROM allocations").Scan(&seconds))
+		require.NoError(t, check.db.QueryRow("SELECT "+asText("MIN(start_time)")+" FROM allocations").Scan(&start))
+		counted, err := time.Parse(time.DateTime, start)
+		require.NoError(t, err)
+		assert.InDelta(t, last-counted.Unix(), seconds, 1e-3)
+	})
+}
+
+// The shipped configurations are valid.
+func TestShippedConfigurations(t *testing.T) {
+	program := os.Getenv("OTELCOL_GPU_LEDGER")
+	if program == "" {
+		t.Skip("OTELCOL_GPU_LEDGER names no program: make test-ledger")
+	}
+	files, err := filepath.Glob("../../config/ledger/*.yaml")
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, file := range files {
+		cmd := exec.CommandContext(t.Context(), program, "validate", "--config", file)
+		cmd.Env = append(os.Environ(), "LEDGER_URL=postgres://ledger@127.0.0.1/ledger", "LEDGER_DIRECTORY="+t.TempDir())
+		output, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", file, output)
+	}
+}
+
+// logTables returns the tables of records.
+func logTables(t *testing.T, db *sql.DB) map[string][]string {
+	t.Helper()
+	all := allTables(t, db)
+	for _, name := range []string{"gpus", "allocations"} {
+		delete(all, name)
+	}
+	return all
+}
+
+// disconnect breaks all other connections to a database, as a server that is restarted does. SQLite has none.
+func disconnect(t *testing.T, db *database) {
+	t.Helper()
+	switch db.dialect {
+	case postgres:
+		_, err := db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		require.NoError(t, err)
+	case mySQL:
+		for _, id := range contents(t, db.DB, "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()") {
+			_, _ = db.Exec("KILL " + strings.TrimPrefix(id, "id=")) // it may have gone
+		}
+	}
+}
