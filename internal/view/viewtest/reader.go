@@ -4,6 +4,7 @@
 package viewtest
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -120,8 +121,8 @@ func (r *Reader) Tiles(since uint64, label string) view.Tiles {
 		return tiles
 	}
 	for _, n := range s.Nodes {
-		for name := range n.Labels {
-			tiles.Labels = append(tiles.Labels, name)
+		if tiles.Whole {
+			tiles.Labels = slices.AppendSeq(tiles.Labels, maps.Keys(n.Labels))
 		}
 		for _, g := range n.GPUs {
 			tiles.Tiles = append(tiles.Tiles, view.Tile{
