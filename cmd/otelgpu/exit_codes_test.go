@@ -20,9 +20,9 @@ func TestExitCodes(t *testing.T) {
 	for args, want := range map[string]result{
 		"":                                 {code: 2, err: "otelgpu: no command; give top, get, report, run or doctor, or -h for help\n"},
 		"fly":                              {code: 2, err: "otelgpu: unknown command \"fly\"; give top, get, report, run or doctor, or -h for help\n"},
-		"get":                              {code: 2, err: "otelgpu: get \"\"; give one of nodes, gpus, processes, summary, workloads, problems, events\n"},
-		"get pods":                         {code: 2, err: "otelgpu: get \"pods\"; give one of nodes, gpus, processes, summary, workloads, problems, events\n"},
-		"get nodes gpus":                   {code: 2, err: "otelgpu: get \"nodes gpus\"; give one of nodes, gpus, processes, summary, workloads, problems, events\n"},
+		"get":                              {code: 2, err: "otelgpu: get \"\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},
+		"get pods":                         {code: 2, err: "otelgpu: get \"pods\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},
+		"get nodes gpus":                   {code: 2, err: "otelgpu: get \"nodes gpus\"; give one of nodes, gpus, processes, summary, workloads, teams, problems, events\n"},
 		"get nodes -o xml":                 {code: 2, err: "otelgpu: -o xml; give one of table, json, csv\n"},
 		"get nodes --limit 0":              {code: 2, err: "otelgpu: --limit 0; give a number above 0, or --all\n"},
 		"get nodes --limit x":              {code: 2, err: "otelgpu: invalid value \"x\" for flag -limit: parse error; -h lists the flags\n"},

@@ -136,13 +136,19 @@ type Tile struct {
 	Throttled   bool     `json:"throttled,omitempty"` // for a reason that is not by design
 	Idle        bool     `json:"idle,omitempty"`      // a container holds it and does not use it
 	Utilization *float64 `json:"utilization"`         // in hundredths, rounded
-	Memory      *float64 `json:"memory"`              // used / total, rounded to hundredths
+	// Temperature is of the hottest sensor of the chip, rounded to degrees Celsius.
+	Temperature *float64   `json:"temperature,omitempty"`
+	Power       *float64   `json:"power,omitempty"`      // watts / enforced limit, rounded to hundredths
+	IdleSince   *time.Time `json:"idle_since,omitempty"` // since when a container holds it and does not use it
+	Label       string     `json:"label,omitempty"`      // the value of the requested label of its node
+	Memory      *float64   `json:"memory"`               // used / total, rounded to hundredths
 }
 
 // Tiles is what changed after a generation: new and changed tiles, and the IDs of those that are gone.
 type Tiles struct {
-	Generation uint64   `json:"generation"` // the generation that the answer leads to: the next value of since
-	Whole      bool     `json:"whole"`      // everything is in it: drop what was known
-	Tiles      []Tile   `json:"tiles"`      // new and changed tiles
-	Gone       []string `json:"gone"`       // hw.id of tiles that are gone
+	Generation uint64   `json:"generation"`       // the generation that the answer leads to: the next value of since
+	Whole      bool     `json:"whole"`            // everything is in it: drop what was known
+	Tiles      []Tile   `json:"tiles"`            // new and changed tiles
+	Gone       []string `json:"gone"`             // hw.id of tiles that are gone
+	Labels     []string `json:"labels,omitempty"` // the names of the nodes' labels, only in a whole answer
 }

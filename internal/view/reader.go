@@ -23,8 +23,8 @@ type Reader interface {
 	Events() []Event
 	// Ended returns the last findings that ended, the one that ended last first.
 	Ended() []Finding
-	// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
-	Tiles(since uint64) Tiles
+	// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0. Each has the value of a label of its node.
+	Tiles(since uint64, label string) Tiles
 	// Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.
 	Subscribe() (<-chan uint64, func())
 }

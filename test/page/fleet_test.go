@@ -6,6 +6,7 @@ package page
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,12 +55,13 @@ func TestGroupsAndFilters(t *testing.T) {
 	p.until(`document.querySelectorAll("a.tile").length === 9`)
 	assert.Equal(t, map[string]int{"lab": 2, "no cluster": 1, "prod": 6}, groups())
 	for grouping, want := range map[string]map[string]int{
-		"node":      {"lab/n1": 2, "prod/n1": 4, "prod/n2": 2, "workstation": 1},
-		"model":     {"AMD Instinct MI300X": 2, "NVIDIA A100-SXM4-40GB": 2, "NVIDIA H100 80GB HBM3": 4, "NVIDIA RTX 4090": 1},
-		"namespace": {"ml": 3, "no namespace": 6},
+		"node":                   {"lab/n1": 2, "prod/n1": 4, "prod/n2": 2, "workstation": 1},
+		"model":                  {"AMD Instinct MI300X": 2, "NVIDIA A100-SXM4-40GB": 2, "NVIDIA H100 80GB HBM3": 4, "NVIDIA RTX 4090": 1},
+		"namespace":              {"ml": 3, "no namespace": 6},
+		"nvidia.com/gpu.product": {"NVIDIA-H100-80GB-HBM3": 4, "no nvidia.com/gpu.product": 5},
 	} {
 		eval[any](p, `{const s = document.querySelector(".choice select"); s.value = "`+grouping+`"; s.dispatchEvent(new Event("change", {bubbles: true}))}`)
-		p.until(`location.hash.includes("by=` + grouping + `")`)
+		p.until(`location.hash.includes("by=` + escape(grouping) + `")`)
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
 		p.until(`(() => {const want = ` + string(text) + `; const all = [...document.querySelectorAll("[data-group]")];
@@ -70,6 +72,24 @@ func TestGroupsAndFilters(t *testing.T) {
 	assert.Equal(t, "GPU-n2-1", eval[string](p, `document.querySelector("a.tile").dataset.id`))
 	p.visit("/#/fleet?text=mi300")
 	p.until(`document.querySelectorAll("a.tile").length === 2`)
+}
+
+// The map shows temperature, power and idle time as well: by hand, 88 °C, 700 of 700 W, and two hours of idle time.
+func TestFill(t *testing.T) {
+	s := fleets.Copy(viewtest.Snapshot())
+	node(s, "prod", "n1").GPUs[1].Containers[0].IdleSince = new(time.Now().Add(-2 * time.Hour))
+	p := open(t, s, "/#/fleet?use=temperature")
+	tile := func(id, want string) {
+		t.Helper()
+		p.until(`document.querySelector('[data-id="` + id + `"] .tile-use')?.innerText === "` + want + `"`)
+	}
+	tile("GPU-n1-3", "88 °C")
+	assert.Contains(t, p.text(".legend"), "to 75 °C")
+	p.visit("/#/fleet?use=power")
+	tile("GPU-n1-3", "100 %")
+	p.visit("/#/fleet?use=idle")
+	tile("GPU-n1-1", "2 h")
+	assert.Contains(t, p.text(`[data-id="GPU-n1-1"]`), "idle since")
 }
 
 func TestNoGPU(t *testing.T) {

@@ -86,7 +86,7 @@ func BenchmarkTiles(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		f.Tiles(0)
+		f.Tiles(0, "")
 	}
 }
 

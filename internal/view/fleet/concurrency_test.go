@@ -34,7 +34,7 @@ func TestConcurrency(t *testing.T) {
 				}
 				f.History("GPU-a-0", "hw.power", time.Time{})
 				f.Events()
-				generation = f.Tiles(generation).Generation
+				generation = f.Tiles(generation, "").Generation
 				_, end := f.Subscribe()
 				end()
 				f.sweep()

@@ -265,11 +265,11 @@ func (f *Fleet) Events() []view.Event {
 	return f.events.newest()
 }
 
-// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0.
-func (f *Fleet) Tiles(since uint64) view.Tiles {
+// Tiles returns what changed after a generation; all tiles if that is too long ago, or 0. Each has the value of a label of its node.
+func (f *Fleet) Tiles(since uint64, label string) view.Tiles {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.tiles.since(since, f.generation)
+	return f.tiles.since(since, f.generation, label)
 }
 
 // Subscribe sends the generation after changes, at most one a second; a slow reader misses intermediate ones. The function ends it.

@@ -78,7 +78,7 @@ func TestEveryGoldenFile(t *testing.T) {
 				}
 			}
 			assert.Equal(t, *node.GPUCount+*node.Missing, packages)
-			assert.Len(t, f.Tiles(0).Tiles, len(node.GPUs))
+			assert.Len(t, f.Tiles(0, "").Tiles, len(node.GPUs))
 			for why := dropInvalid; why < drops; why++ {
 				assert.Zero(t, f.state.dropped.counts[why])
 			}

@@ -43,7 +43,7 @@ func violations(f *Fleet) []string {
 		}
 	}
 	var ids []string
-	for _, tile := range f.Tiles(0).Tiles {
+	for _, tile := range f.Tiles(0, "").Tiles {
 		ids = append(ids, tile.ID)
 		if gpus[tile.ID] != tile.Node {
 			add("the tile of %s is at %s, the GPU at %q", tile.ID, tile.Node, gpus[tile.ID])
@@ -85,7 +85,7 @@ type page struct {
 
 // refresh takes over what changed, and returns what is wrong on the page then.
 func (p *page) refresh(f *Fleet) []string {
-	changes := f.Tiles(p.generation)
+	changes := f.Tiles(p.generation, "")
 	if changes.Whole || p.tiles == nil {
 		p.tiles = map[string]view.Tile{}
 	}
@@ -96,7 +96,7 @@ func (p *page) refresh(f *Fleet) []string {
 		p.tiles[tile.ID] = tile
 	}
 	p.generation = changes.Generation
-	all := f.Tiles(0).Tiles
+	all := f.Tiles(0, "").Tiles
 	if len(all) != len(p.tiles) {
 		return []string{fmt.Sprintf("the page has %d tiles, there are %d", len(p.tiles), len(all))}
 	}

@@ -86,7 +86,7 @@ func TestRepeatedMessage(t *testing.T) {
 	twice := f.Snapshot()
 	assert.Equal(t, once.Generation, twice.Generation)
 	assert.Equal(t, once.Nodes, twice.Nodes)
-	assert.Empty(t, f.Tiles(once.Generation).Tiles)
+	assert.Empty(t, f.Tiles(once.Generation, "").Tiles)
 }
 
 // Nothing that was handed out changes later.
@@ -117,14 +117,14 @@ func TestEndedSeries(t *testing.T) {
 	w.pass(period)
 	m.Processes, m.Containers, m.Devices = m.Processes[1:], m.Containers[1:], m.Devices[1:]
 	m.Devices[0].Power.Draw = gpu.Opt[float64]{}
-	before := f.Tiles(0).Generation
+	before := f.Tiles(0, "").Generation
 	f.ConsumeMetrics(m.read(w.now))
 	node := onlyNode(t, f)
 	require.Len(t, node.GPUs, 1)
 	assert.Equal(t, "GPU-a-1", node.GPUs[0].ID)
 	assert.Len(t, node.GPUs[0].Processes, 2)
 	assert.Nil(t, node.GPUs[0].Power.Watts)
-	assert.Equal(t, []string{"GPU-a-0"}, f.Tiles(before).Gone)
+	assert.Equal(t, []string{"GPU-a-0"}, f.Tiles(before, "").Gone)
 
 	w.pass(period)
 	f.ConsumeMetrics(m.tracker.End(pmetric.NewMetrics(), timestamp(w.now))) // the node has left the cluster

@@ -45,14 +45,14 @@ func TestRenamedNode(t *testing.T) {
 		f.ConsumeMetrics(successor.read(w.now))
 		f.sweep()
 		require.Equal(t, []string{"prod/a live GPU-a-0", "prod/b live"}, nodeLines(f))
-		require.Len(t, f.Tiles(0).Tiles, 1)
+		require.Len(t, f.Tiles(0, "").Tiles, 1)
 		w.pass(period)
 	}
-	before := f.Tiles(0).Generation
+	before := f.Tiles(0, "").Generation
 	f.ConsumeMetrics(successor.read(w.now))
 	f.sweep()
 	assert.Equal(t, []string{"prod/a stale", "prod/b live GPU-a-0"}, nodeLines(f))
-	tiles := f.Tiles(before)
+	tiles := f.Tiles(before, "")
 	require.Len(t, tiles.Tiles, 1)
 	assert.Equal(t, "b", tiles.Tiles[0].Node)
 	assert.Empty(t, tiles.Gone)

@@ -23,7 +23,7 @@ func TestSilentNode(t *testing.T) {
 	f := goldenFleet(t, filepath.Join("..", "..", "..", "testdata", "golden", "remote.yaml"))
 	w := &watch{now: start}
 	f.settings.Now = func() time.Time { return w.now }
-	first := f.Tiles(0).Generation
+	first := f.Tiles(0, "").Generation
 
 	w.pass(3 * time.Minute) // the interval is not known yet
 	f.sweep()
@@ -35,7 +35,7 @@ func TestSilentNode(t *testing.T) {
 	assert.Equal(t, view.Stale, stale.State)
 	assert.Len(t, stale.GPUs, 2)
 	assert.Equal(t, start, stale.LastSeen.UTC())
-	tiles := f.Tiles(first)
+	tiles := f.Tiles(first, "")
 	assert.False(t, tiles.Whole)
 	assert.Len(t, tiles.Tiles, 2)
 	assert.True(t, tiles.Tiles[0].Stale)
@@ -49,7 +49,7 @@ func TestSilentNode(t *testing.T) {
 	f.sweep()
 	assert.Empty(t, f.Snapshot().Nodes)
 	assert.Empty(t, f.Snapshot().Clusters)
-	missing := f.Tiles(tiles.Generation)
+	missing := f.Tiles(tiles.Generation, "")
 	assert.Empty(t, missing.Tiles)
 	assert.Equal(t, []string{"GPU-a", "GPU-b"}, missing.Gone)
 	assert.Empty(t, f.state.owners)

@@ -203,10 +203,10 @@ func TestSilentNodesMakeRoom(t *testing.T) {
 		f.ConsumeMetrics(live.read(w.now))
 		f.sweep()
 	}
-	before := f.Tiles(0).Generation
+	before := f.Tiles(0, "").Generation
 	f.ConsumeMetrics(newMachine("a", 1, 1).read(w.now))
 	assert.Equal(t, []string{"prod/a live GPU-a-0", "prod/g2 live GPU-g2-0", "prod/live live GPU-live-0"}, nodeLines(f))
-	assert.Equal(t, []string{"GPU-g1-0"}, f.Tiles(before).Gone)
+	assert.Equal(t, []string{"GPU-g1-0"}, f.Tiles(before, "").Gone)
 	assert.Empty(t, violations(f))
 
 	w.pass(period)

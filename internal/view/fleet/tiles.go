@@ -5,10 +5,12 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
 )
 
 // maxGone is how many tiles that are gone are remembered. Who asks for what changed before that gets all tiles.
@@ -69,18 +71,26 @@ func containsGPU(n *view.Node, id string) bool {
 	return n != nil && slices.ContainsFunc(n.GPUs, func(g *view.GPU) bool { return g.ID == id })
 }
 
-// since returns what changed after a generation.
-func (t *tiles) since(since, generation uint64) view.Tiles {
+// since returns what changed after a generation, with a label of the nodes.
+func (t *tiles) since(since, generation uint64, label string) view.Tiles {
 	answer := view.Tiles{Generation: generation, Whole: since < t.first || since > generation, Tiles: []view.Tile{}, Gone: []string{}}
+	names := map[string]struct{}{}
 	for _, one := range t.byID {
-		if answer.Whole || one.generation > since {
-			answer.Tiles = append(answer.Tiles, one.Tile)
+		if !answer.Whole && one.generation <= since {
+			continue
+		}
+		labelled := one.Tile
+		labelled.Label = one.node.labels[label]
+		answer.Tiles = append(answer.Tiles, labelled)
+		for name := range one.node.labels {
+			names[name] = struct{}{}
 		}
 	}
 	slices.SortFunc(answer.Tiles, func(a, b view.Tile) int { // as in the lists of nodes and GPUs, but by ID if that decides
 		return cmp.Or(compare(a.Cluster, b.Cluster), cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID))
 	})
 	if answer.Whole {
+		answer.Labels = slices.Sorted(maps.Keys(names))
 		return answer
 	}
 	listed := map[string]bool{}
@@ -99,15 +109,19 @@ func tileOf(g *view.GPU) view.Tile {
 		ID: g.ID, Parent: g.Parent, Node: g.Node, Cluster: g.Cluster, Index: g.Index, Model: g.Model, Namespace: namespaceOf(g), Status: g.Status,
 		Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(),
 		Utilization: hundredths(g.Utilization.General), Memory: hundredths(g.Memory.Utilization),
+		Temperature: roundedTo(query.CoreTemperature(g), 1), Power: hundredths(g.Power.Utilization), IdleSince: query.IdleSince(g),
 	}
 }
 
 // hundredths rounds, so that noise does not change a tile.
-func hundredths(v *float64) *float64 {
+func hundredths(v *float64) *float64 { return roundedTo(v, 100) }
+
+// roundedTo rounds to a part of one.
+func roundedTo(v *float64, part float64) *float64 {
 	if v == nil {
 		return nil
 	}
-	rounded := math.Round(*v*100) / 100
+	rounded := math.Round(*v*part) / part
 	return &rounded
 }
 
@@ -153,7 +167,8 @@ func (o *oneText) only() *string {
 func equalTiles(a, b *view.Tile) bool {
 	return a.Node == b.Node && a.Stale == b.Stale && a.Throttled == b.Throttled && a.Idle == b.Idle && same(a.Parent, b.Parent) && same(a.Cluster, b.Cluster) &&
 		same(a.Index, b.Index) && same(a.Model, b.Model) && same(a.Namespace, b.Namespace) && same(a.Status, b.Status) &&
-		same(a.Utilization, b.Utilization) && same(a.Memory, b.Memory)
+		same(a.Utilization, b.Utilization) && same(a.Memory, b.Memory) && same(a.Temperature, b.Temperature) && same(a.Power, b.Power) &&
+		same(a.IdleSince, b.IdleSince)
 }
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -6,6 +6,7 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestUsageIsBounded(t *testing.T) {
 	const workloads = 100
 	for i := range workloads {
 		pod := *m.Containers[0].Container
-		pod.PodName, pod.ID, pod.Owners = fmt.Sprint("pod-", i), fmt.Sprintf("%064d", i), []gpu.Owner{{Kind: "Job", Name: fmt.Sprint("job-", i), UID: fmt.Sprint(i)}}
+		pod.PodName, pod.ID, pod.Owners = fmt.Sprint("pod-", i), fmt.Sprintf("%064d", i), []gpu.Owner{{Kind: "Job", Name: fmt.Sprint("job-", i), UID: strconv.Itoa(i)}}
 		m.Containers[0].Container = &pod
 		for range 2 {
 			f.ConsumeMetrics(m.read(w.now))

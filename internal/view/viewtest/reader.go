@@ -4,6 +4,7 @@
 package viewtest
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -113,17 +114,20 @@ func (r *Reader) Ended() []view.Finding {
 }
 
 // Tiles returns a tile for each GPU, whatever has changed.
-func (r *Reader) Tiles(since uint64) view.Tiles {
+func (r *Reader) Tiles(since uint64, label string) view.Tiles {
 	s := r.Snapshot()
 	tiles := view.Tiles{Generation: s.Generation, Whole: since == 0, Tiles: []view.Tile{}, Gone: []string{}}
 	if since == s.Generation {
 		return tiles
 	}
 	for _, n := range s.Nodes {
+		if tiles.Whole {
+			tiles.Labels = slices.AppendSeq(tiles.Labels, maps.Keys(n.Labels))
+		}
 		for _, g := range n.GPUs {
 			tiles.Tiles = append(tiles.Tiles, view.Tile{
 				ID: g.ID, Parent: g.Parent, Node: n.Name, Cluster: n.Cluster, Index: g.Index, Model: g.Model, Status: g.Status,
-				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
+				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization, Label: n.Labels[label],
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
 )
 
 // changes has the tile of each GPU, and the generation in which it became so.
@@ -39,6 +40,7 @@ func (c *changes) take(s *view.Snapshot) {
 			t := view.Tile{
 				ID: g.ID, Parent: g.Parent, Node: n.Name, Cluster: n.Cluster, Index: g.Index, Model: g.Model, Namespace: namespace(g), Status: g.Status,
 				Stale: g.Stale, Throttled: g.Slowed(), Idle: g.Idle(), Utilization: g.Utilization.General, Memory: g.Memory.Utilization,
+				Temperature: query.CoreTemperature(g), Power: g.Power.Utilization, IdleSince: query.IdleSince(g),
 			}
 			old, ok := before[g.ID]
 			if ok && reflect.DeepEqual(old.Tile, t) {

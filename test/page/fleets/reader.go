@@ -31,7 +31,19 @@ func (r *Reader) Set(s *view.Snapshot) {
 }
 
 // Tiles returns what changed after a generation.
-func (r *Reader) Tiles(since uint64) view.Tiles { return r.tiles.since(since) }
+func (r *Reader) Tiles(since uint64, label string) view.Tiles {
+	tiles := r.tiles.since(since)
+	labels := r.Reader.Tiles(0, label)
+	tiles.Labels = labels.Labels
+	values := map[string]string{}
+	for _, t := range labels.Tiles {
+		values[t.ID] = t.Label
+	}
+	for i := range tiles.Tiles {
+		tiles.Tiles[i].Label = values[tiles.Tiles[i].ID]
+	}
+	return tiles
+}
 
 // HistoryFor returns a quarter of an hour.
 func (r *Reader) HistoryFor() time.Duration { return 15 * time.Minute }

@@ -659,14 +659,18 @@ export interface Tile {
   cluster?: string | null; // k8s.cluster.name
   id: string; // hw.id
   idle?: boolean; // a container holds it and does not use it
+  idle_since?: string | null; // since when a container holds it and does not use it
   index: number | null; // hw.gpu.index
+  label?: string; // the value of the requested label of its node
   memory: number | null; // used / total, rounded to hundredths
   model: string | null; // hw.model
   namespace?: string | null; // of the holder, else of the user, if there is one
   node: string; // name of the node
   parent?: string | null; // hw.id of the package of a partition
+  power?: number | null; // watts / enforced limit, rounded to hundredths
   stale?: boolean; // its node is silent
   status: string | null; // hw.status; null: no source reports it
+  temperature?: number | null; // Temperature is of the hottest sensor of the chip, rounded to degrees Celsius.
   throttled?: boolean; // for a reason that is not by design
   utilization: number | null; // in hundredths, rounded
 }
@@ -675,6 +679,7 @@ export interface Tile {
 export interface Tiles {
   generation: number; // the generation that the answer leads to: the next value of since
   gone: string[]; // hw.id of tiles that are gone
+  labels?: string[]; // the names of the nodes' labels, only in a whole answer
   tiles: Tile[]; // new and changed tiles
   whole: boolean; // everything is in it: drop what was known
 }

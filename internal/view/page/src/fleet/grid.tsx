@@ -7,7 +7,7 @@ import { gpuLink, nodeLink } from "../core/route";
 import { level, look } from "../core/state";
 import type { Tile } from "../core/types";
 import { Icon } from "../parts/icon";
-import { type By, type Cell, describe, type Group, shortUse, shown, type Use, use } from "./group";
+import { type By, type Cell, describe, type Group, share, shortUse, shown, type Use, unit, use } from "./group";
 
 interface Props { groups: Group[]; by: By; metric: Use; large: boolean }
 
@@ -58,9 +58,9 @@ export function Grid({ groups, by, metric, large }: Props) {
 function TileLink({ cell, metric, tabbable, large }: { cell: Cell; metric: Use; tabbable: boolean; large: boolean }) {
   const t = cell.tile;
   const { kind, word } = look(t);
-  const share = use(cell, metric);
-  const said = describe(cell);
-  const cls = ["tile", `tile-${kind}`, `use-${level(share) ?? "none"}`].join(" ");
+  const full = use(cell, metric);
+  const said = describe(cell, metric);
+  const cls = ["tile", `tile-${kind}`, `use-${level(full) ?? "none"}`].join(" ");
   return (
     <a class={cls} href={gpuLink(t.id)} tabIndex={tabbable ? 0 : -1} data-id={t.id} title={said}>
       <span class="hidden">{said}</span>
@@ -69,8 +69,8 @@ function TileLink({ cell, metric, tabbable, large }: { cell: Cell; metric: Use; 
         {kind !== "ok" && <Icon name={kind} />}
         {shown(cell, "throttled") && <Icon name="throttled" />}
       </span>
-      <span class="tile-use" aria-hidden="true">{kind === "failed" ? (large ? word : "") : shortUse(share)}{kind !== "failed" && share !== null && large ? " %" : ""}</span>
-      {cell.parts.length > 0 ? <Parts parts={cell.parts} metric={metric} /> : <span class="tile-bar"><span style={{ width: `${(share ?? 0) * 100}%` }} /></span>}
+      <span class="tile-use" aria-hidden="true">{kind === "failed" ? (large ? word : "") : shortUse(full, metric)}{kind !== "failed" && full !== null && large ? ` ${unit(metric)}` : ""}</span>
+      {cell.parts.length > 0 ? <Parts parts={cell.parts} metric={metric} /> : <span class="tile-bar"><span style={{ width: `${Math.min(1, full ?? 0) * 100}%` }} /></span>}
     </a>
   );
 }
@@ -78,7 +78,7 @@ function TileLink({ cell, metric, tabbable, large }: { cell: Cell; metric: Use; 
 function Parts({ parts, metric }: { parts: Tile[]; metric: Use }) {
   return (
     <span class="tile-parts">
-      {parts.map((p) => <span key={p.id} class="tile-bar"><span style={{ width: `${(p[metric] ?? 0) * 100}%` }} /></span>)}
+      {parts.map((p) => <span key={p.id} class="tile-bar"><span style={{ width: `${Math.min(1, share(p, metric) ?? 0) * 100}%` }} /></span>)}
     </span>
   );
 }

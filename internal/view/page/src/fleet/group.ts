@@ -1,16 +1,20 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { DASH, percent, place } from "../core/format";
+import { clock, DASH, percent, place } from "../core/format";
 import { look } from "../core/state";
 import type { Tile } from "../core/types";
 
 export const BY = ["node", "cluster", "model", "namespace"] as const;
-export type By = (typeof BY)[number];
+/** By is one of BY, or the name of a label of nodes. */
+export type By = string;
 export const SHOW = ["all", "failed", "degraded", "throttled", "stale", "unknown", "idle"] as const;
 export type Show = (typeof SHOW)[number];
-export const USE = ["utilization", "memory"] as const;
+export const USE = ["utilization", "memory", "temperature", "power", "idle"] as const;
 export type Use = (typeof USE)[number];
+/** What a full tile stands for, beside percent. */
+const FULL_CELSIUS = 100;
+const FULL_HOURS = 24;
 
 /** Cell is a GPU as the fleet shows it: a package with its partitions, or a partition whose package is not known. */
 export interface Cell { tile: Tile; parts: Tile[] }
@@ -43,9 +47,21 @@ export function cells(tiles: Iterable<Tile>): Cell[] {
 
 /** use returns the share that a tile shows. As in the API's sums, the utilization of a divided GPU is the mean of its partitions that have it. */
 export function use(cell: Cell, by: Use): number | null {
-  const parts = mean(cell.parts.map((p) => p[by]));
-  return by === "utilization" ? (parts ?? cell.tile[by]) : (cell.tile[by] ?? parts);
+  const parts = mean(cell.parts.map((p) => share(p, by)));
+  return by === "utilization" ? (parts ?? share(cell.tile, by)) : (share(cell.tile, by) ?? parts);
 }
+
+/** share returns how full a tile is, from 0 to 1: of 100 °C, or of 24 idle hours, if it shows those. */
+export function share(t: Tile, by: Use): number | null {
+  switch (by) {
+    case "temperature": return t.temperature === undefined || t.temperature === null ? null : Math.max(0, t.temperature / FULL_CELSIUS);
+    case "idle": return t.idle_since ? Math.max(0, (Date.now() - Date.parse(t.idle_since)) / 3.6e6 / FULL_HOURS) : 0;
+    default: return t[by] ?? null;
+  }
+}
+
+/** unit is the unit of the number on a tile. */
+export const unit = (by: Use): string => ({ temperature: "°C", idle: "h" } as Partial<Record<Use, string>>)[by] ?? "%";
 
 function mean(values: (number | null)[]): number | null {
   const read = values.filter((v): v is number => v !== null);
@@ -85,7 +101,8 @@ export function groups(all: Cell[], by: By): Group[] {
   const found = new Map<string, Group>();
   for (const cell of all) {
     const t = cell.tile;
-    const name = { node: place(t.cluster, t.node), cluster: t.cluster ?? "no cluster", model: t.model ?? "unknown model", namespace: namespace(cell) ?? "no namespace" }[by];
+    const names: Record<string, string> = { node: place(t.cluster, t.node), cluster: t.cluster ?? "no cluster", model: t.model ?? "unknown model", namespace: namespace(cell) ?? "no namespace" };
+    const name = names[by] ?? t.label ?? `no ${by}`;
     let g = found.get(name);
     if (!g) found.set(name, (g = { key: name, name, cells: [], failed: 0, utilization: null }));
     g.cells.push(cell);
@@ -96,7 +113,7 @@ export function groups(all: Cell[], by: By): Group[] {
 }
 
 /** describe writes a GPU in one line: what a screen reader says and what the pointer shows. */
-export function describe(cell: Cell): string {
+export function describe(cell: Cell, by: Use = "utilization"): string {
   const t = cell.tile;
   const said = [
     `${place(t.cluster, t.node)} GPU ${t.index ?? t.id}`,
@@ -105,6 +122,8 @@ export function describe(cell: Cell): string {
     `utilization ${spoken(use(cell, "utilization"))}`,
     `memory ${spoken(use(cell, "memory"))}`,
   ];
+  if (by === "temperature" || by === "power") said.push(`${by === "power" ? "power of the limit" : by} ${use(cell, by) === null ? "unknown" : `${shortUse(use(cell, by), by)} ${unit(by)}`}`);
+  if (by === "idle" && t.idle_since) said.push(`idle since ${clock(t.idle_since)}`);
   if (cell.parts.length > 0) said.push(`${cell.parts.length} partitions`);
   if (shown(cell, "throttled")) said.push("throttled");
   if (t.namespace) said.push(`namespace ${t.namespace}`);
@@ -112,4 +131,4 @@ export function describe(cell: Cell): string {
 }
 
 const spoken = (v: number | null): string => (v === null ? "unknown" : percent(v));
-export const shortUse = (v: number | null): string => (v === null ? DASH : String(Math.round(v * 100)));
+export const shortUse = (v: number | null, by: Use): string => (v === null ? DASH : String(Math.round(v * (by === "idle" ? FULL_HOURS : 100))));

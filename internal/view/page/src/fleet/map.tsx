@@ -73,7 +73,7 @@ export function FleetMap({ groups, metric }: { groups: Group[]; metric: Use }) {
   };
   return (
     <>
-      <p class="map-line" role="status">{cell ? describe(cell) : "Point at a tile, or choose one with the arrow keys; Enter opens it."}</p>
+      <p class="map-line" role="status">{cell ? describe(cell, metric) : "Point at a tile, or choose one with the arrow keys; Enter opens it."}</p>
       <div
         ref={box}
         class="map"

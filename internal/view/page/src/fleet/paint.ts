@@ -82,7 +82,7 @@ function tile(pen: CanvasRenderingContext2D, cell: Cell, x: number, y: number, m
     pen.fillStyle = colour("line");
     pen.fillRect(x, y, TILE, TILE);
   } else if (!wrong && step !== null && step > 0) {
-    const h = Math.max(2, Math.round((share ?? 0) * TILE));
+    const h = Math.max(2, Math.round(Math.min(1, share ?? 0) * TILE));
     pen.fillStyle = colour(`use-${step}`);
     pen.fillRect(x, y + TILE - h, TILE, h);
   }

@@ -8,7 +8,7 @@ export function Choice<T extends string>({ name, values, value, onChange }: { na
     <label class="choice">
       {name}
       <select value={value} onChange={(e) => onChange(e.currentTarget.value as T)}>
-        {values.map((v) => <option key={v} value={v} selected={v === value}>{words(v)}</option>)}
+        {values.map((v) => <option key={v} value={v} selected={v === value}>{v.includes("/") ? v : words(v)}</option>)}
       </select>
     </label>
   );

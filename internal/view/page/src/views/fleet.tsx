@@ -22,10 +22,12 @@ const choice = <T extends string>(all: readonly T[], value: string | null, other
 
 /** FleetView shows every GPU as a tile. */
 export function FleetView({ params }: { params: URLSearchParams }) {
-  const known = useTiles();
+  const asked = params.get("by") ?? "";
+  const known = useTiles(BY.includes(asked as (typeof BY)[number]) ? "" : asked);
   const hidden = useHidden();
   const all = useMemo(() => cells([...known.tiles.values()].filter((t) => !t.stale || !isHidden(t.cluster, t.node))), [known.tiles, hidden]);
-  const by = choice<By>(BY, params.get("by"), all.length > MOST_ELEMENTS ? "cluster" : "node");
+  const ways = [...BY, ...known.labels];
+  const by = choice<By>(ways, asked, all.length > MOST_ELEMENTS ? "cluster" : "node");
   const show = choice<Show>(SHOW, params.get("show"), "all");
   const metric = choice<Use>(USE, params.get("use"), "utilization");
   const text = params.get("text") ?? "";
@@ -37,7 +39,7 @@ export function FleetView({ params }: { params: URLSearchParams }) {
     <>
       <h1 class="hidden">Fleet</h1>
       <div class="tools">
-        <Choice name="Group by" values={BY} value={by} onChange={(v) => replaceParams({ by: v })} />
+        <Choice name="Group by" values={ways} value={by} onChange={(v) => replaceParams({ by: v })} />
         <Choice name="Fill shows" values={USE} value={metric} onChange={(v) => replaceParams({ use: v === "utilization" ? null : v })} />
         <div class="chips" role="group" aria-label="Show only">
           {SHOW.map((s) => {
@@ -56,10 +58,10 @@ export function FleetView({ params }: { params: URLSearchParams }) {
             onInput={(e) => replaceParams({ text: e.currentTarget.value })} />
         </label>
       </div>
+      {visible.length > 0 && <Legend metric={metric} />}
       {visible.length === 0 ? <Nothing filtered={all.length > 0} /> : visible.length <= MOST_ELEMENTS
         ? <Grid groups={grouped} by={by} metric={metric} large={visible.length <= LARGE} />
         : <><FleetMap groups={grouped} metric={metric} /><CellList cells={visible} /></>}
-      {visible.length > 0 && <Legend metric={metric} />}
     </>
   );
 }
@@ -69,11 +71,18 @@ function Nothing({ filtered }: { filtered: boolean }) {
   return <p class="empty">No GPU is known. <a href={link("problems")}>Problems</a> lists the sources that cannot be read, <a href={link("nodes")}>Nodes</a> the nodes without GPUs.</p>;
 }
 
+/** The steps of the scale of each quantity. */
+const PERCENT = ["0", "to 25 %", "to 50 %", "to 75 %", "to 100 %"];
+const SCALE: Record<Use, string[]> = {
+  utilization: PERCENT, memory: PERCENT, power: ["0", "to 25 % of the limit", "to 50 %", "to 75 %", "to 100 %"],
+  temperature: ["0 °C", "to 25 °C", "to 50 °C", "to 75 °C", "above"], idle: ["not idle", "to 6 h", "to 12 h", "to 18 h", "longer"],
+};
+
 function Legend({ metric }: { metric: Use }) {
   return (
     <div class="legend" aria-label="Legend" role="group">
       <span>{metric}</span>
-      {["0", "to 25 %", "to 50 %", "to 75 %", "to 100 %"].map((t, i) => <span key={t}><i class={`swatch use-${i}`} />{t}</span>)}
+      {SCALE[metric].map((t, i) => <span key={t}><i class={`swatch use-${i}`} />{t}</span>)}
       {(["failed", "degraded", "predicted", "unknown", "stale", "throttled"] as const).map((k) => (
         <span key={k} class={`legend-${k}`}><Icon name={k} />{k === "predicted" ? "failure predicted" : k}</span>
       ))}
