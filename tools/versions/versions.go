@@ -13,6 +13,7 @@ const (
 // versions are all that more than one file names. CHANGELOG.md keeps the versions of its time.
 var versions = []version{
 	{"gpureceiver", "builder-config.yaml", `(?m)^  version: ` + number + `$`, []place{
+		{"builder-config-ledger.yaml", `(?m)^  version: ` + number + `$`},
 		{"*.md", `otelcol-gpu[_-]` + number + `[_-][a-z0-9]`},
 		{"*.md", `otelcol-gpu:` + number + `\b`},
 		{"*.md", `newName: registry\.example/otelcol-gpu, newTag: ` + number},
@@ -29,14 +30,17 @@ var versions = []version{
 	}},
 	{"the Collector, unstable modules", "go.mod", `go\.opentelemetry\.io/collector/receiver/receivertest ` + unstable, []place{
 		{"docs/develop/release.md", `\| Collector \| ` + unstable},
+		{"builder-config-ledger.yaml", goModules + unstable},
 		{"docs/start/existing-collector.md", `(?:` + goModules + `|cmd/builder@)` + unstable},
 	}},
 	{"the Collector, stable modules", "go.mod", `go\.opentelemetry\.io/collector/receiver ` + stable, []place{
 		{"docs/develop/release.md", `\| Collector \| v[0-9.]+ / ` + stable},
+		{"builder-config-ledger.yaml", goModules + stable},
 		{"docs/start/existing-collector.md", goModules + stable},
 	}},
 	{"contrib", "builder-config.yaml", `contrib/processor/filterprocessor ` + unstable, []place{
 		{"docs/develop/release.md", `\| contrib \| ` + unstable},
+		{"builder-config-ledger.yaml", `collector-contrib/[a-z/]+ ` + unstable},
 		{"docs/start/existing-collector.md", `collector-contrib/[a-z/]+ ` + unstable},
 	}},
 	{"mdatagen", "tools/go.mod", `go\.opentelemetry\.io/collector/cmd/mdatagen ` + unstable, []place{
