@@ -165,7 +165,7 @@ func TestDemoStory(t *testing.T) {
 		if err != nil {
 			return ""
 		}
-		return string(body)
+		return body
 	}
 	shows := func(path string, parts ...string) {
 		t.Helper()

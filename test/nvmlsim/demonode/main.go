@@ -94,11 +94,12 @@ func run(args []string) error {
 // write writes the process table, the users and the kubelet's log files.
 func write(directory string) error {
 	files := map[string]string{"proc/stat": "cpu  1 2 3\nbtime " + strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10) + "\n"}
-	passwd := "root:x:0:0::/root:/bin/sh\n"
+	var passwd strings.Builder
+	passwd.WriteString("root:x:0:0::/root:/bin/sh\n")
 	for id, name := range users {
-		passwd += fmt.Sprintf("%s:x:%d:%d::/home/%s:/bin/sh\n", name, id, id, name)
+		fmt.Fprintf(&passwd, "%s:x:%d:%d::/home/%s:/bin/sh\n", name, id, id, name)
 	}
-	files["etc/passwd"] = passwd
+	files["etc/passwd"] = passwd.String()
 	for _, p := range others {
 		p.files(files, 0, "system.slice/display-manager.service")
 	}

@@ -4,7 +4,6 @@
 package top
 
 import (
-	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -21,7 +20,7 @@ const above = '░'
 // chart draws a history from 0 to a value: filled up to the mean of each column's time, and shaded from there to the maximum. A time of which
 // nothing is known is empty. The first line is the top.
 func chart(points []view.HistoryPoint, end float64, width, rows int) []string {
-	lines := make([]strings.Builder, rows)
+	lines := make([][]rune, rows)
 	for _, c := range buckets(points, width) {
 		mean, highest := level(c.mean, end, rows), level(c.max, end, rows)
 		for i := range lines {
@@ -33,12 +32,12 @@ func chart(points []view.HistoryPoint, end float64, width, rows int) []string {
 			if !c.known {
 				cell = ' '
 			}
-			lines[i].WriteRune(cell)
+			lines[i] = append(lines[i], cell)
 		}
 	}
 	texts := make([]string, rows)
 	for i := range lines {
-		texts[i] = lines[i].String()
+		texts[i] = string(lines[i])
 	}
 	return texts
 }

@@ -294,11 +294,11 @@ func facts(g *view.GPU) [][2]string {
 }
 
 func limits(all map[string]float64) string {
-	text := ""
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		text += fmt.Sprintf(", %s %s", name, display.Celsius(new(all[name])))
+		fmt.Fprintf(&text, ", %s %s", name, display.Celsius(new(all[name])))
 	}
-	return text
+	return text.String()
 }
 
 func numbers(all map[string]float64, text func(float64) string) []string {
