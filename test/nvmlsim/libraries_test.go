@@ -59,7 +59,7 @@ func olderDriver(t *testing.T, path string) {
 
 func TestNotNVML(t *testing.T) {
 	_, err := nvmlsim.OpenCounters(library(t).NotNVML)
-	if err == nil || !strings.Contains(err.Error(), "has no nvmlsim") {
+	if err == nil || !strings.Contains(err.Error(), "lacks nvmlsim") {
 		t.Errorf("it should load, and hold nothing: %v", err)
 	}
 }

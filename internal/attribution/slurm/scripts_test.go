@@ -149,7 +149,8 @@ func TestDocumentedInstallation(t *testing.T) {
 		return text
 	}
 	root := t.TempDir()
-	command := exec.CommandContext(t.Context(), "/bin/sh", "-e", "-c", strings.ReplaceAll(block("sh"), "/etc/slurm", root))
+	paths := strings.NewReplacer("/etc/slurm", root, "/usr/share/otelcol-gpu/slurm", "deploy/slurm") // the package's directory holds these files
+	command := exec.CommandContext(t.Context(), "/bin/sh", "-e", "-c", paths.Replace(block("sh")))
 	command.Dir = repository
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
