@@ -208,7 +208,7 @@ func TestTopErrors(t *testing.T) {
 }
 
 // The names of pods and processes are shown without what a terminal would obey.
-func TestTopNamesAreNotObeyed(t *testing.T) {
+func TestTopEscapesNames(t *testing.T) {
 	const evil = "\x1b]0;pwned\x07\x1b[31mname\u009b2J\u202e"
 	s := viewtest.Snapshot()
 	for _, n := range s.Nodes {

@@ -63,7 +63,7 @@ func TestNoDriver(t *testing.T) {
 	}
 }
 
-func TestNothingAtAll(t *testing.T) {
+func TestNoAMDGPU(t *testing.T) {
 	source, err := New(Config{RootPath: t.TempDir()}, gpu.GroupAll)
 	require.NoError(t, err)
 	node := read(t, source)
@@ -150,8 +150,8 @@ func TestRemovedAndAdded(t *testing.T) {
 	}
 }
 
-// TestFoundElsewhere: a GPU that comes back at another address is the same GPU.
-func TestFoundElsewhere(t *testing.T) {
+// TestGPUAtAnotherAddress: a GPU that comes back at another address is the same GPU.
+func TestGPUAtAnotherAddress(t *testing.T) {
 	m := amdgpusim.MI100()
 	tree, source, _ := simulate(t, m, withoutProcesses)
 	read(t, source)

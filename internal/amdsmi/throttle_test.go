@@ -110,8 +110,8 @@ func TestThrottleTimeByXCC(t *testing.T) {
 	assert.False(t, d.Throttle[gpu.ThrottleHostLimitPower].Time.Known())
 }
 
-// TestLooks: counts of 64 bits, and the largest number of 32 bits, which is not a count.
-func TestLooks(t *testing.T) {
+// TestThrottleCounts: counts of 64 bits, and the largest number of 32 bits, which is not a count.
+func TestThrottleCounts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]gpu.Opt[uint64]{
 		"0": gpu.Some[uint64](0), "4294967294": gpu.Some[uint64](1<<32 - 2), "4294967295": {}, "21474837480": gpu.Some[uint64](5<<32 + 1000),

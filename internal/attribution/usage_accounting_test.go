@@ -43,7 +43,7 @@ func TestExclusive(t *testing.T) {
 }
 
 // A GPU that is held and unused is idle all the time, and its energy is the holder's.
-func TestHeldAndUnused(t *testing.T) {
+func TestAllocatedIdle(t *testing.T) {
 	m := newMachine(t, nil, podOf(train)).start()
 	m.kubelet.Set(kubelettest.Pod(train.pod, kubelettest.Container(train.name, resource, uuid(0))))
 	read := func(joules, busy float64) gpu.ContainerUse {

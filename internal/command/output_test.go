@@ -24,7 +24,7 @@ func TestBounded(t *testing.T) {
 }
 
 // Little is kept of an output that exceeds its limit, because no real output does.
-func TestLittleOfAFloodIsKept(t *testing.T) {
+func TestLargeOutput(t *testing.T) {
 	b := bounded{limit: 3 * maxFlood}
 	for range 100 {
 		_, err := b.Write(make([]byte, maxFlood/4+1))

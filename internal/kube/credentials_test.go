@@ -80,6 +80,6 @@ func httpRequest(t *testing.T) *http.Request {
 }
 
 // Without a program the transport stays as it is.
-func TestLeavingNothing(t *testing.T) {
+func TestTransportWithoutPlugin(t *testing.T) {
 	assert.Same(t, http.DefaultTransport, Leaving(&rest.Config{})(http.DefaultTransport))
 }

@@ -51,7 +51,7 @@ func answerWith(w http.ResponseWriter, name string, owners ...metav1.OwnerRefere
 }
 
 // After a failure of the API server, one request is made, and the next only when it is due.
-func TestAskedServerFails(t *testing.T) {
+func TestOwnerRequestServerFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail  http.HandlerFunc
 		want  string
@@ -112,7 +112,7 @@ func TestAskedServerFails(t *testing.T) {
 }
 
 // A kind that is served in another version from now on is looked up again, and its known owners stay.
-func TestAskedVersionGoes(t *testing.T) {
+func TestOwnerRequestVersionRemoved(t *testing.T) {
 	var version atomic.Value
 	version.Store("v1")
 	c, _ := askServer(t, []string{"pytorchjobs.kubeflow.org"}, func(a *askedOwners) {
@@ -142,7 +142,7 @@ func TestAskedVersionGoes(t *testing.T) {
 }
 
 // A few requests run at a time. Nothing waits for them, and they end with the view.
-func TestAskedConcurrency(t *testing.T) {
+func TestOwnerRequestConcurrency(t *testing.T) {
 	var now atomic.Int64
 	c, _ := askServer(t, defaultKinds, func(*askedOwners) {}, func(_ http.ResponseWriter, r *http.Request) {
 		now.Add(1)

@@ -17,7 +17,7 @@ import (
 
 // A tool that crashes in -q -x is read by its table in a pod as well, whether there is a shell or not. The container runtime reports the
 // signal as 128 plus its number.
-func TestFleetReadsTheTableWhereXMLCrashes(t *testing.T) {
+func TestFleetUsesTheTableIfXMLCrashes(t *testing.T) {
 	s := exectest.NewServer(t)
 	crashing := func(m *exectest.Machine, shell bool) exectest.Box {
 		whole := m.Box()

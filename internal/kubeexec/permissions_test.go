@@ -11,7 +11,7 @@ import (
 
 // The permissions equal the permissions in deploy/kubernetes/exec, exec-driver-pods and components/exec-shards, in the namespaces of the
 // targets.
-func TestRights(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	config := DefaultConfig()
 	config.Clusters = []ClusterConfig{{Name: "a"}, {Name: "b", Targets: []TargetConfig{{Namespace: "amd", LabelSelector: "a=b", Tool: ToolAMDSMI, Container: "c"}}}}
 	config.LeaderElection = &LeaderElectionConfig{LeaseNamespace: "collectors"}

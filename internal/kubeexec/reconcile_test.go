@@ -66,7 +66,7 @@ func TestFleetNodeChanges(t *testing.T) {
 }
 
 // Leases that may not be written are reported: without them nothing is read.
-func TestElectionTold(t *testing.T) {
+func TestElectionNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, machines, _, _ := bare(1, 0)
 		r := collect(t, shardtest.New(), machines, 1)

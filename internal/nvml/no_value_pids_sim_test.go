@@ -15,7 +15,7 @@ import (
 )
 
 // Drivers have listed 0 and the largest number among the processes: neither is a process.
-func TestProcessesThatAreNone(t *testing.T) {
+func TestPlaceholderPIDs(t *testing.T) {
 	b := start(t, "gpus = 1\ntime = manual\nnow = 10\n[process a]\ngpu = 0\npid = 7\nmemory = 1Gi\n[process none]\ngpu = 0\npid = 0\nmemory = 1Gi\n"+
 		"[process marked]\ngpu = 0\npid = 4294967295\nmemory = raw(0xFFFFFFFFFFFFFFFF)")
 	n := b.read()

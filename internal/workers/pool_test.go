@@ -143,7 +143,7 @@ func TestLateWorkerTakesUpNothing(t *testing.T) {
 	})
 }
 
-func TestNotBegunIsNotHung(t *testing.T) {
+func TestPendingCallIsNotHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Pool{HungAfter: -1}
 		tasks := newTasks(&p, 4)

@@ -237,7 +237,7 @@ func sameValue(points harness.Points, page []harness.Series, metric string) bool
 
 // otelgpu shows one line for each GPU, says that they are simulated, and prints the address of the page. Ctrl-C ends it, and the collector
 // with it.
-func TestDemoShown(t *testing.T) {
+func TestDemoPage(t *testing.T) {
 	t.Parallel()
 	d := newDemo(t, "demo.yaml")
 	process := d.show(t, "--simulated")

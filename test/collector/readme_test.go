@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The collector accepts the configuration of README.md, and make knows its commands. CI runs `make test`, and TestDemoShown runs what
+// The collector accepts the configuration of README.md, and make knows its commands. CI runs `make test`, and TestDemoPage runs what
 // `make demo` does.
 func TestReadme(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func TestExamplesAreValid(t *testing.T) {
 
 // The prometheus exporter shows the last value of a series for metric_expiration, five minutes by default. A lost GPU would seem to work
 // for that long.
-func TestExamplesShowNothingStale(t *testing.T) {
+func TestExamplesAreCurrent(t *testing.T) {
 	t.Parallel()
 	binary(t)
 	for _, path := range examples(t) {

@@ -17,7 +17,7 @@ import (
 // Each directory and each component is a value of the chart that creates the same objects.
 func TestChartMakesTheSameObjects(t *testing.T) {
 	t.Parallel()
-	compared := map[string]bool{"exec-driver-pods": true} // the first has no values of its own: TestFoldersAreTheChart
+	compared := map[string]bool{"exec-driver-pods": true} // the first has no values of its own: TestDirectoriesMatchTheChart
 	cases := map[string]struct {
 		base       string
 		components []string

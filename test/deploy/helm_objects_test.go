@@ -58,7 +58,7 @@ func TestChartGrantsNoMore(t *testing.T) {
 }
 
 // A cluster that is only read agentless grants nothing here, and needs no token.
-func TestChartGrantsNothingWhereOthersAreRead(t *testing.T) {
+func TestChartOfAgentlessCollector(t *testing.T) {
 	t.Parallel()
 	objects := rendered(t, `
 agent: {enabled: false}

@@ -183,7 +183,7 @@ var directories = map[string]string{
 }
 
 // The manifests of deploy/kubernetes are what the chart renders: `go test ./test/deploy -update` writes them. A kustomization.yaml is not.
-func TestFoldersAreTheChart(t *testing.T) { //nolint:paralleltest // it writes what other tests read
+func TestDirectoriesMatchTheChart(t *testing.T) { //nolint:paralleltest // it writes what other tests read
 	for directory, values := range directories {
 		got := byTemplate(render(t, values))
 		count := 0

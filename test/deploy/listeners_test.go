@@ -16,7 +16,7 @@ import (
 )
 
 // Configurations that expose every metric on the network document that at the place that an administrator reads.
-func TestOpenPagesAreTold(t *testing.T) {
+func TestWarningOfOpenPages(t *testing.T) {
 	security, err := os.ReadFile("../../docs/operate/security.md")
 	require.NoError(t, err)
 	var row string
@@ -40,7 +40,7 @@ func TestOpenPagesAreTold(t *testing.T) {
 }
 
 // Every address of a shipped configuration on which others can connect is in the same table by its port, and the page is on a loopback.
-func TestListenersAreTold(t *testing.T) {
+func TestDocumentedListeners(t *testing.T) {
 	security, err := os.ReadFile("../../docs/operate/security.md")
 	require.NoError(t, err)
 	documented := map[string]bool{}

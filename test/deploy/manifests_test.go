@@ -117,7 +117,7 @@ func kustomizations(t *testing.T) map[string]kustomization {
 }
 
 // Every manifest is read strictly, and every one is part of a kustomization.
-func TestManifestsAreTaken(t *testing.T) {
+func TestManifestsAreAccepted(t *testing.T) {
 	if *update {
 		t.Skip("the manifests are being written")
 	}

@@ -68,7 +68,7 @@ func TestDocumentedFaults(t *testing.T) {
 	}
 }
 
-func TestScenarioIsReadAnew(t *testing.T) {
+func TestScenarioReload(t *testing.T) {
 	for _, n := range []int{1, 5} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			api, _ := start(t, fmt.Sprintf("gpus = %d", n))

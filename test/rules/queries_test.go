@@ -26,7 +26,7 @@ const holder = `k8s_cluster_name="prod", k8s_namespace_name="ml", k8s_container_
 
 // The queries of docs/operate/queries.md on nodes on which much is absent, zero or elsewhere the same. A test in test/collector runs them
 // on a complete node with a real collector.
-func TestDocumentedQueriesWhereMuchIsAbsent(t *testing.T) {
+func TestDocumentedQueriesWithAbsentData(t *testing.T) {
 	for heading, c := range map[string]struct {
 		series  map[string]string
 		answers []sample

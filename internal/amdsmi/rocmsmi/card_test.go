@@ -102,7 +102,7 @@ func TestMemoryPartition(t *testing.T) {
 }
 
 // Details for specialists are there only if they are wanted.
-func TestDetailsOnlyWhereWanted(t *testing.T) {
+func TestDetailsIfConfigured(t *testing.T) {
 	t.Parallel()
 	for want, known := range map[gpu.Group]bool{gpu.GroupTemperature: false, gpu.GroupTemperature | gpu.GroupTemperatureDetail: true} {
 		tool := smitest.ROCmTool(smitest.Fixture(t, "rocm-smi-6.1.2.json"), smitest.Fixture(t, "rocm-smi-6.1.2.txt"))

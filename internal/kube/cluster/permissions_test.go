@@ -10,7 +10,7 @@ import (
 )
 
 // The permissions equal the permissions in deploy/kubernetes/cluster, components/cluster-events and components/cluster-claims.
-func TestRights(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	texts := func(kinds ...string) []string {
 		var all []string
 		for _, permission := range Permissions(kinds, nil) {

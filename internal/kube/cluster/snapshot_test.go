@@ -215,7 +215,7 @@ func TestStopWithoutStart(t *testing.T) {
 }
 
 // Only the name is kept of a pod that requests no GPU.
-func TestKeptOfAPod(t *testing.T) {
+func TestPodCacheFields(t *testing.T) {
 	m := &store{names: DefaultResources()}
 	p := pod("plain", "n1", container("main"))
 	p.Labels = map[string]string{"a": "b"}

@@ -138,7 +138,7 @@ func TestEndedSeries(t *testing.T) {
 }
 
 // What a killed collector sent last and its successor does not send goes after three intervals.
-func TestEndThatNobodySends(t *testing.T) {
+func TestEndWithoutRecord(t *testing.T) {
 	f, w := newTestFleet(Settings{})
 	for range 3 {
 		f.ConsumeMetrics(newMachine("a", 2, 2).read(w.now))

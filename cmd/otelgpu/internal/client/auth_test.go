@@ -54,7 +54,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // No error repeats a secret.
-func TestSecretsThatAreNone(t *testing.T) {
+func TestEmptySecrets(t *testing.T) {
 	for name, secret := range map[string]Secret{
 		"several lines": FromFile(write(t, "s3cret\ns3cret")),
 		"empty":         FromFile(write(t, " \n")),

@@ -77,7 +77,7 @@ func (c *cluster) requests() []string {
 }
 
 // An owner is requested once, however many pods it owns and however many reads there are. An owner of an unwanted kind is not requested.
-func TestAskedOnce(t *testing.T) {
+func TestOwnerRequestedOnce(t *testing.T) {
 	c := newAsked(t, append(slices.Clone(defaultKinds), "clusterthings.ray.io"),
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
 		object("batch/v1", "Job", "night-1", reference("batch/v1", "CronJob", "night")),
@@ -114,7 +114,7 @@ func TestAskedOnce(t *testing.T) {
 }
 
 // An owner that is gone, or whose name another object has now, ends the walk. It is requested again, but not at each read.
-func TestAskedGone(t *testing.T) {
+func TestOwnerDeleted(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")))
 	old := reference("apps/v1", "ReplicaSet", "web-1")
 	old.UID = "old"
@@ -135,7 +135,7 @@ func TestAskedGone(t *testing.T) {
 }
 
 // A failure is reported with its remedy, is tried again less and less often, and ends after a success.
-func TestAskedFails(t *testing.T) {
+func TestOwnerRequestFails(t *testing.T) {
 	resource := schema.GroupResource{Group: "apps", Resource: "replicasets"}
 	for name, tt := range map[string]struct {
 		err  error
@@ -184,7 +184,7 @@ func TestAskedFails(t *testing.T) {
 }
 
 // A failure ends when no pod in use has the owner any more.
-func TestAskedFailsForGood(t *testing.T) {
+func TestOwnerRequestFailsPermanently(t *testing.T) {
 	c := newAsked(t, defaultKinds)
 	c.metadata.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no") })
 	for i := range 3 {
@@ -199,7 +199,7 @@ func TestAskedFailsForGood(t *testing.T) {
 }
 
 // An owner that is not looked up any more is forgotten, and requested again when it is.
-func TestAskedForgets(t *testing.T) {
+func TestOwnerRequestCacheExpires(t *testing.T) {
 	c := newAsked(t, defaultKinds,
 		object("apps/v1", "ReplicaSet", "web-1", reference("apps/v1", "Deployment", "web")),
 		object("apps/v1", "ReplicaSet", "web-2", reference("apps/v1", "Deployment", "web")))
@@ -218,7 +218,7 @@ func TestAskedForgets(t *testing.T) {
 }
 
 // The known owners and the queue are bounded; what had no room gets it later.
-func TestAskedBound(t *testing.T) {
+func TestOwnerRequestBound(t *testing.T) {
 	var objects []runtime.Object
 	for i := range 2 * cap(AskOwners(&Clients{Kubernetes: fake.NewClientset()}, nil).ownerSource.(*askedOwners).queue) { //nolint:forcetypeassert // it is
 		objects = append(objects, object("batch/v1", "Job", fmt.Sprint("j", i), reference("batch/v1", "CronJob", "c")))
@@ -245,7 +245,7 @@ func TestAskedBound(t *testing.T) {
 }
 
 // A pod can claim any owner. That neither shows it the owners of an object in another namespace nor makes any other request.
-func TestAskedForged(t *testing.T) {
+func TestForgedOwner(t *testing.T) {
 	c := newAsked(t, defaultKinds, object("batch/v1", "Job", "a", reference("batch/v1", "CronJob", "secret")))
 	assert.Len(t, c.ownersOf(t, ownedBy(reference("batch/v1", "Job", "a"))), 2)
 	assert.Len(t, c.ownersOf(t, &Pod{Namespace: "other", Owners: []metav1.OwnerReference{reference("batch/v1", "Job", "a")}}), 1, "of that UID")
@@ -287,7 +287,7 @@ func (l *lookUps) results(err error) []string {
 
 // A kind is looked up when an owner of its API group is met. A kind that is not served is not a failure, and is looked up again only if an
 // owner of its group has a kind that is not served.
-func TestAskedLooksUpWhatIsMet(t *testing.T) {
+func TestOwnerKindLookup(t *testing.T) {
 	l := &lookUps{}
 	c := prepareAsked(t, append(slices.Clone(defaultKinds), "pytorchjobs.kubeflow.org", "mpijobs.kubeflow.org", "clusterthings.ray.io"),
 		object("batch/v1", "Job", "a", reference("b/v1", "B", "b")),
@@ -315,7 +315,7 @@ func TestAskedLooksUpWhatIsMet(t *testing.T) {
 }
 
 // A kind that could not be looked up is a failure until it could, or until no owner of its group is met any more.
-func TestAskedLookUpFails(t *testing.T) {
+func TestOwnerKindLookupFails(t *testing.T) {
 	l := &lookUps{err: errors.New("connection refused")}
 	c := prepareAsked(t, []string{"pytorchjobs.kubeflow.org"}, object("kubeflow.org/v1", "PyTorchJob", "train", reference("kueue.x-k8s.io/v1", "Workload", "w")))
 	c.lookups.resolve = l.resolve

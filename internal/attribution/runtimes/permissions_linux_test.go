@@ -36,7 +36,7 @@ func asNobody(t *testing.T, f func()) {
 }
 
 // Without permission to read the state files the error is the same for all containers, says what to do, and hides no other runtime.
-func TestWithoutRights(t *testing.T) {
+func TestWithoutPermissions(t *testing.T) {
 	root := t.TempDir()
 	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // so that the user nobody can reach the runtimes' directories
 		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o011 != 0o011 && strings.HasPrefix(dir, os.TempDir()+"/") {
