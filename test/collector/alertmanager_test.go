@@ -64,7 +64,7 @@ func TestAlertmanager(t *testing.T) {
 	assert.Equal(t, "alerted", heard.labels["k8s_node_name"])
 	assert.Equal(t, "nvidia1", heard.labels["hw_name"])
 	assert.Equal(t, "lost", heard.labels["error_type"])
-	assert.Contains(t, heard.annotations["summary"], "GPU nvidia1 of alerted has failed: lost")
+	assert.Contains(t, heard.annotations["summary"], "GPU nvidia1 of alerted in prod has failed: lost")
 	assert.Regexp(t, `^https://.*/docs/operate/alerts\.md#gpufailed$`, heard.annotations["runbook_url"])
 
 	n.set("")
