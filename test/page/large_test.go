@@ -233,7 +233,8 @@ func TestSlowFirstLoad(t *testing.T) {
 	}), "/docs")
 	require.NoError(t, chromedp.Do(p.ctx, chromedp.Navigate("about:blank")))
 	// limits are the timers of the page's limit that run. They never end.
-	_, err := chromedp.Call(p.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: `
+	_, err := chromedp.Call(p.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `
 		window.limits = new Set();
 		const set = setTimeout, clear = clearTimeout;
 		window.setTimeout = (f, ms) => { const id = set(f, ms === 20000 ? 1e9 : ms); if (ms === 20000) limits.add(id); return id; };
