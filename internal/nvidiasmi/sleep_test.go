@@ -6,6 +6,7 @@ package nvidiasmi
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,4 +67,12 @@ func TestAsleep(t *testing.T) {
 
 	power("0000:0a:00.0", "active")
 	assert.NotEqual(t, epoch, read(t, r).Devices[0].Epoch, "without power counters started again")
+}
+
+func TestWakeDevices(t *testing.T) {
+	for _, wake := range []bool{false, true} {
+		r, err := NewLocal(Config{Query: QueryFast, WakeDevices: wake}, gpu.GroupAll)
+		require.NoError(t, err)
+		assert.Equal(t, runtime.GOOS == "linux" && !wake, r.sleep != nil)
+	}
 }
