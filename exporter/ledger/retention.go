@@ -88,7 +88,11 @@ func (db *database) deleteBefore(ctx context.Context, before time.Time, rows int
 			if err != nil {
 				return fmt.Errorf("delete from %s: %w", t.table, err)
 			}
-			if n, err := result.RowsAffected(); err != nil || n < rows {
+			n, err := result.RowsAffected()
+			if err != nil {
+				return fmt.Errorf("delete from %s: %w", t.table, err)
+			}
+			if n < rows {
 				break
 			}
 		}

@@ -17,8 +17,8 @@ const eighths = 8
 // above marks cells between the mean and the maximum.
 const above = '░'
 
-// chart draws a history from 0 to a value: filled up to the mean of each column's time, and shaded from there to the maximum. A time of which
-// nothing is known is empty. The first line is the top.
+// chart draws a history from 0 to a value: filled up to the mean of each column's time, and shaded from there to the maximum. A time without
+// readings is empty. The first line is the top.
 func chart(points []view.HistoryPoint, end float64, width, rows int) []string {
 	lines := make([][]rune, rows)
 	for _, c := range buckets(points, width) {
