@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/plog"
 
@@ -114,6 +115,45 @@ func TestDatabaseAway(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	require.NoError(t, l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")))
 	assert.Len(t, contents(t, l.db.DB, "SELECT uid FROM gpu_events"), 1)
+}
+
+// A full or read-only database refuses records, says what to do, and loses nothing: the records come again and are written.
+func TestFullAndReadOnlyDatabases(t *testing.T) {
+	onEach(t, func(t *testing.T, newURL func() string) {
+		l := newLedger(t, newURL())
+		l.db.SetMaxOpenConns(1) // the settings are of a connection
+		set := map[dialect][2]string{
+			sqlite:   {"PRAGMA query_only = 1", "PRAGMA query_only = 0"},
+			postgres: {"SET default_transaction_read_only = on", "SET default_transaction_read_only = off"},
+			mySQL:    {"SET SESSION TRANSACTION READ ONLY", "SET SESSION TRANSACTION READ WRITE"},
+		}[l.db.dialect]
+		_, err := l.db.Exec(set[0])
+		require.NoError(t, err)
+		err = l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1"))
+		require.ErrorContains(t, err, "the database is read-only: make it writable")
+		assert.False(t, consumererror.IsPermanent(err), "the queue keeps the record")
+		_, err = l.db.Exec(set[1])
+		require.NoError(t, err)
+		require.NoError(t, l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")))
+		assert.Len(t, contents(t, l.db.DB, "SELECT uid FROM gpu_events"), 1)
+
+		if l.db.dialect != sqlite {
+			return // a full disk of a server needs a file system of its own
+		}
+		_, err = l.db.Exec("PRAGMA max_page_count = 1") // as many as there are now
+		require.NoError(t, err)
+		var written int
+		for written = 2; err == nil; written++ {
+			require.Less(t, written, 1000)
+			err = l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u"+strconv.Itoa(written)))
+		}
+		require.ErrorContains(t, err, "free space on the disk of the database")
+		assert.False(t, consumererror.IsPermanent(err), "the queue keeps the record")
+		_, err = l.db.Exec("PRAGMA max_page_count = 100000")
+		require.NoError(t, err)
+		require.NoError(t, l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u"+strconv.Itoa(written-1))))
+		assert.Len(t, contents(t, l.db.DB, "SELECT uid FROM gpu_events"), written-1)
+	})
 }
 
 // Rows that are older than the retention are deleted, a bounded number at a time; newer ones stay.

@@ -15,6 +15,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // database is an open database with the tables of this program.
@@ -123,15 +125,41 @@ func (b *batch) queryText(result *string, query string, arguments ...any) error 
 	return err
 }
 
-// classified makes an error permanent if the values are at fault, so that one record does not hold up all others.
+const (
+	full     = "free space on the disk of the database; the queue keeps the records until then"
+	readOnly = "the database is read-only: make it writable, or set the URL of its primary server; the queue keeps the records until then"
+	denied   = "give the account SELECT, INSERT, UPDATE and DELETE on the tables of the ledger; the queue keeps the records until then"
+)
+
+// remedies say what to do about errors that last, by the codes of PostgreSQL, MySQL and SQLite.
+var (
+	remediesOfPostgres = map[string]string{"53100": full, "25006": readOnly, "42501": denied}
+	remediesOfMySQL    = map[uint16]string{1021: full, 1114: full, 1290: readOnly, 1792: readOnly, 1142: denied}
+	remediesOfSQLite   = map[int]string{sqlite3.SQLITE_FULL: full, sqlite3.SQLITE_READONLY: readOnly}
+)
+
+// classified makes an error permanent if the values are at fault, so that one record does not hold up all others. It says what to do about
+// other errors that last.
 func classified(err error) error {
 	var fromPostgres *pgconn.PgError
-	if errors.As(err, &fromPostgres) && (strings.HasPrefix(fromPostgres.Code, "22") || strings.HasPrefix(fromPostgres.Code, "23")) {
+	var fromMySQL *mysql.MySQLError
+	var fromSQLite *sqlitedriver.Error
+	permanent, remedy := false, ""
+	switch {
+	case errors.As(err, &fromPostgres):
+		permanent = strings.HasPrefix(fromPostgres.Code, "22") || strings.HasPrefix(fromPostgres.Code, "23")
+		remedy = remediesOfPostgres[fromPostgres.Code]
+	case errors.As(err, &fromMySQL):
+		permanent = strings.HasPrefix(string(fromMySQL.SQLState[:]), "22")
+		remedy = remediesOfMySQL[fromMySQL.Number]
+	case errors.As(err, &fromSQLite):
+		remedy = remediesOfSQLite[fromSQLite.Code()&0xff] // the rest is the extended code
+	}
+	if permanent {
 		return consumererror.NewPermanent(err)
 	}
-	var fromMySQL *mysql.MySQLError
-	if errors.As(err, &fromMySQL) && strings.HasPrefix(string(fromMySQL.SQLState[:]), "22") {
-		return consumererror.NewPermanent(err)
+	if remedy != "" {
+		return fmt.Errorf("%w; %s", err, remedy)
 	}
 	return err
 }
