@@ -23,7 +23,7 @@ func main() {
 		os.Exit(2)
 	}
 	plugins.RegisterDefaultPlugins()
-	for _, b := range []board{fleet(), node(), machine(), gpu(), workloads(), health(), collector(), slurm()} {
+	for _, b := range []board{fleet(), node(), machine(), gpu(), workloads(), health(), collector(), slurm(), bill()} {
 		if err := write(os.Args[1], b); err != nil {
 			fmt.Fprintf(os.Stderr, "dashboard %s: %v\n", b.uid, err)
 			os.Exit(1)
