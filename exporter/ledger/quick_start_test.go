@@ -39,7 +39,7 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 	for name, content := range map[string]string{
 		"apt-get": "", "make": "", "sudo": `[ "$1" != -u ] || shift 2; exec "$@"`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+content), 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+content), 0o700))
 	}
 	for link, target := range map[string]string{"config": filepath.Join(root, "config"), "bin": filepath.Join(root, "bin")} {
 		require.NoError(t, os.Symlink(target, filepath.Join(dir, link)))

@@ -16,8 +16,9 @@ func bill() board {
 	hours := func(metric, labels, divisor string) string {
 		return sum(labels, "sum_over_time("+series("bill:"+metric+":sum", chosen)+"[$__range])") + " / " + divisor
 	}
-	now := func(metric, labels string) query {
-		return query{sum(labels, series("bill:"+metric+":sum", chosen)), "{{" + labels + "}}"}
+	const namespace = "k8s_namespace_name"
+	now := func(metric string) query {
+		return query{sum(namespace, series("bill:"+metric+":sum", chosen)), "{{" + namespace + "}}"}
 	}
 	table := func(title, description, labels string, columns map[string]string) panel {
 		for letter, column := range map[string]string{"A": "Held", "B": "Used", "C": "Idle", "D": "Energy", "E": "Cost"} {
@@ -27,7 +28,6 @@ func bill() board {
 			query{first(hours("gpu_held", labels, "60")), "h"}, query{first(hours("gpu_used", labels, "60")), "h"}, query{first(hours("gpu_idle", labels, "60")), "h"},
 			query{first(hours("gpu_power_watts", labels, "6e4")), "kwatth"}, query{first(hours("cost_per_hour", labels, "60")), "short"})
 	}
-	const namespace = "k8s_namespace_name"
 	return board{
 		uid: "gpureceiver-bill", title: "GPU hours and cost", description: "GPU hours that were held, used and idle, energy and cost in the time range, by namespace, team, account of Slurm and model. A shared GPU is divided among its holders.",
 		variables: []variable{clusterVariable, {name: "namespace", label: "Namespace", query: `label_values(bill:gpu_held:sum{k8s_cluster_name=~"$cluster"}, k8s_namespace_name)`}},
@@ -45,10 +45,10 @@ func bill() board {
 				table("By model", "GPU hours, kWh and cost in the time range.", "hw_model", map[string]string{"hw_model": "Model"}),
 			}},
 			{"Over time", []panel{
-				graph("Held by namespace", "short", billRules, "GPUs that containers and jobs hold.", now("gpu_held", namespace)),
-				graph("Idle by namespace", "short", billRules, "GPUs that are held and idle.", now("gpu_idle", namespace)),
-				graph("Power by namespace", "watt", billRules, "Power of what is held.", now("gpu_power_watts", namespace)),
-				graph("Cost per hour by namespace", "short", billPrices, "Held GPUs and power at the prices of your rules.", now("cost_per_hour", namespace)),
+				graph("Held by namespace", "short", billRules, "GPUs that containers and jobs hold.", now("gpu_held")),
+				graph("Idle by namespace", "short", billRules, "GPUs that are held and idle.", now("gpu_idle")),
+				graph("Power by namespace", "watt", billRules, "Power of what is held.", now("gpu_power_watts")),
+				graph("Cost per hour by namespace", "short", billPrices, "Held GPUs and power at the prices of your rules.", now("cost_per_hour")),
 			}},
 		},
 	}

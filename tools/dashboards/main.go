@@ -38,7 +38,7 @@ func write(directory, uid string, built dashboard.Dashboard, err error) {
 		text, err = checked(built)
 	}
 	if err == nil {
-		err = os.MkdirAll(directory, 0o750)
+		err = os.MkdirAll(directory, 0o750) //nolint:gosec // the developer names the directory
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(directory, uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
