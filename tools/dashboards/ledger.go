@@ -39,10 +39,10 @@ func ledger() (dashboard.Dashboard, error) {
 	hours := func(title, labels, names, condition string) cog.Builder[dashboard.Panel] {
 		panel := rowsOf(title, "GPU hours and kWh of the time range; at most 200.", source,
 			"SELECT "+names+sums+condition+" GROUP BY "+labels+` ORDER BY "Held" DESC LIMIT 200`)
-		for column, unit := range map[string]string{"Held": "h", "Used": "h", "Idle": "h", "Use not known": "h", "Energy": "kwatth"} {
-			panel.OverrideByName(column, []dashboard.DynamicConfigValue{{Id: "unit", Value: unit}})
+		for _, column := range []string{"Held", "Used", "Idle", "Use not known"} {
+			panel.OverrideByName(column, []dashboard.DynamicConfigValue{{Id: "unit", Value: "h"}})
 		}
-		return panel
+		return panel.OverrideByName("Energy", []dashboard.DynamicConfigValue{{Id: "unit", Value: "kwatth"}})
 	}
 	for _, panel := range []cog.Builder[dashboard.Panel]{
 		timeseries.NewPanelBuilder().Title("Held by namespace").Description("GPUs that were held, by hour.").Datasource(source).Unit("short").NoValue(noneInRange).Span(24).Height(8).AxisSoftMin(0).
