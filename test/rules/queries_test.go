@@ -118,10 +118,7 @@ func TestDocumentedQueriesWithAbsentData(t *testing.T) {
 // answers requires the results of a documented query after a day.
 func answers(t *testing.T, heading string, series map[string]string, want []sample) {
 	t.Helper()
-	promtool, err := exec.LookPath("promtool")
-	if err != nil {
-		t.Skip("promtool is not in PATH; on Debian: apt-get install --no-install-recommends prometheus")
-	}
+	promtool := promtool(t)
 	type input struct {
 		Series string `json:"series"`
 		Values string `json:"values"`
@@ -130,16 +127,32 @@ func answers(t *testing.T, heading string, series map[string]string, want []samp
 	for name, values := range series {
 		inputs = append(inputs, input{name, values})
 	}
-	test, err := json.Marshal(map[string]any{
+	testRules(t, promtool, map[string]any{
 		"evaluation_interval": "1m",
 		"tests": []any{map[string]any{
 			"interval": "1m", "input_series": inputs,
 			"promql_expr_test": []any{map[string]any{"expr": documented(t, heading), "eval_time": "1d", "exp_samples": want}},
 		}},
 	})
+}
+
+// promtool returns the path of the program.
+func promtool(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not in PATH; on Debian: apt-get install --no-install-recommends prometheus")
+	}
+	return path
+}
+
+// testRules runs a file of tests of rules.
+func testRules(t *testing.T, promtool string, tests map[string]any) {
+	t.Helper()
+	content, err := json.Marshal(tests)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "test.yaml") // JSON is YAML
-	require.NoError(t, os.WriteFile(path, test, 0o600))
+	require.NoError(t, os.WriteFile(path, content, 0o600))
 	output, err := exec.CommandContext(t.Context(), promtool, "test", "rules", path).CombinedOutput()
 	require.NoError(t, err, string(output))
 }

@@ -26,3 +26,7 @@ done
 
 # The queries of docs/operate/queries.md: go test alone skips them where promtool is not in PATH.
 PATH="$(dirname "$promtool"):$PATH" ${GO_TEST:-go test} -count=1 .
+
+# The ledger and the rules on the same day.
+cd ../../exporter/ledger
+PATH="$(dirname "$promtool"):$PATH" ${GO_TEST:-go test} -count=1 -run '^TestRulesAgreeWithTheLedger$' .

@@ -23,28 +23,39 @@ func main() {
 		os.Exit(2)
 	}
 	plugins.RegisterDefaultPlugins()
-	for _, b := range []board{fleet(), node(), machine(), gpu(), workloads(), health(), collector(), slurm()} {
-		if err := write(os.Args[1], b); err != nil {
-			fmt.Fprintf(os.Stderr, "dashboard %s: %v\n", b.uid, err)
-			os.Exit(1)
-		}
+	for _, b := range []board{fleet(), node(), machine(), gpu(), workloads(), health(), collector(), slurm(), bill()} {
+		built, err := b.build()
+		write(os.Args[1], b.uid, built, err)
+	}
+	built, err := ledger()
+	write(filepath.Join(os.Args[1], "postgresql"), "gpureceiver-ledger", built, err)
+}
+
+// write writes a dashboard that was built to <directory>/<uid>.json, or ends the program.
+func write(directory, uid string, built dashboard.Dashboard, err error) {
+	var text []byte
+	if err == nil {
+		text, err = checked(built)
+	}
+	if err == nil {
+		err = os.MkdirAll(directory, 0o750) //nolint:gosec // the developer names the directory
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(directory, uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "dashboard %s: %v\n", uid, err)
+		os.Exit(1)
 	}
 }
 
-// write writes the dashboard to <directory>/<uid>.json, after the SDK's types have read it back.
-func write(directory string, b board) error {
-	built, err := b.build()
-	if err != nil {
-		return fmt.Errorf("build: %w", err)
-	}
+// checked returns a dashboard as JSON, after the SDK's types have read it back.
+func checked(built dashboard.Dashboard) ([]byte, error) {
 	text, err := json.MarshalIndent(built, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := check(text); err != nil {
-		return fmt.Errorf("check: %w", err)
-	}
-	return os.WriteFile(filepath.Join(directory, b.uid+".json"), append(text, '\n'), 0o600) //nolint:gosec // the developer names the directory
+	return text, check(text)
 }
 
 // check reads a dashboard back by the types that are made from Grafana's schema. Unknown fields are refused, and nothing may be lost.

@@ -43,6 +43,8 @@ var rowNeeds = map[string]string{
 	pipes:         "hw.gpu.pipe.utilization",
 	pcieSampling:  "counters of PCIe traffic",
 	slurmJobs:     "an agent with attribution::slurm",
+	billRules:     "an agent and the recording rules",
+	billPrices:    "prices",
 }
 
 // panel is one number for each query, lines, or a table.
