@@ -25,7 +25,7 @@ type amount struct {
 	unknownUse           float64
 	unallocated          float64
 	unknown              float64
-	energy               float64
+	energy               *float64 // nil if it was not read
 	memory               *int64
 }
 
@@ -75,7 +75,7 @@ func (d *device) bill(total amount, after map[string]*holder, known, free bool) 
 		if known {
 			rest -= shares[id]
 		}
-		if known || a.energy > 0 {
+		if known || a.energy != nil && *a.energy > 0 {
 			amounts = append(amounts, a)
 		}
 	}
@@ -98,7 +98,9 @@ func (h *holder) use(a *amount, after *holder, known bool) {
 	if after == nil {
 		after = &holder{}
 	}
-	a.energy, _ = after.Energy.since(h.Energy)
+	if energy, ok := after.Energy.since(h.Energy); ok {
+		a.energy = &energy
+	}
 	a.memory = h.Memory
 	if !known {
 		return
@@ -193,8 +195,11 @@ func (a *amount) hours() []amount {
 		part := *a
 		part.start, part.end = start, end
 		f := end.Sub(start).Seconds() / whole
-		for _, v := range []*float64{&part.heldTime, &part.busy, &part.idle, &part.unknownUse, &part.unallocated, &part.unknown, &part.energy} {
+		for _, v := range []*float64{&part.heldTime, &part.busy, &part.idle, &part.unknownUse, &part.unallocated, &part.unknown} {
 			*v *= f
+		}
+		if a.energy != nil {
+			part.energy = new(*a.energy * f)
 		}
 		parts = append(parts, part)
 		start = end

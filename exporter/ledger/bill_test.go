@@ -191,17 +191,17 @@ func TestBillByHand(t *testing.T) {
 		rows := contents(t, l.db.DB, "SELECT "+asText("start_time")+" AS a, "+asText("end_time")+" AS b, k8s_pod_name, "+
 			"held_time, busy_time, idle_time, unknown_use_time, unallocated_time, unknown_time, energy FROM allocations ORDER BY start_time")
 		assert.Equal(t, []string{
-			"a=1970-01-02 00:00:00 b=1970-01-02 00:10:00 held_time=0 busy_time=0 idle_time=0 unknown_use_time=0 unallocated_time=600 unknown_time=0 energy=0 ",
+			"a=1970-01-02 00:00:00 b=1970-01-02 00:10:00 held_time=0 busy_time=0 idle_time=0 unknown_use_time=0 unallocated_time=600 unknown_time=0 ",
 			"a=1970-01-02 00:10:00 b=1970-01-02 01:00:00 k8s_pod_name=train-0 held_time=3000 busy_time=750 idle_time=2250 unknown_use_time=0 unallocated_time=0 unknown_time=0 energy=1.2e+06 ",
 			// The use of the last 30 s is not known: the pod had gone at the next read.
 			"a=1970-01-02 01:00:00 b=1970-01-02 01:30:00 k8s_pod_name=train-0 held_time=1800 busy_time=442.5 idle_time=1327.5 unknown_use_time=30 unallocated_time=0 unknown_time=0 energy=708000 ",
-			"a=1970-01-02 01:30:00 b=1970-01-02 02:00:00 held_time=0 busy_time=0 idle_time=0 unknown_use_time=0 unallocated_time=1800 unknown_time=0 energy=0 ",
+			"a=1970-01-02 01:30:00 b=1970-01-02 02:00:00 held_time=0 busy_time=0 idle_time=0 unknown_use_time=0 unallocated_time=1800 unknown_time=0 ",
 		}, rows)
 		answer, err := l.db.report(t.Context(), &question{Since: time.Unix(day, 0), Until: time.Unix(day+7200, 0), By: "namespace"})
 		require.NoError(t, err)
 		assert.Equal(t, []reportRow{
 			{Model: "NVIDIA H100 80GB HBM3", Unallocated: 2400},
-			{Name: "team", Model: "NVIDIA H100 80GB HBM3", Held: 4800, Used: 1192.5, Idle: 3577.5, UnknownUse: 30, Energy: 1908000},
+			{Name: "team", Model: "NVIDIA H100 80GB HBM3", Held: 4800, Used: 1192.5, Idle: 3577.5, UnknownUse: 30, Energy: new(1908000.0)},
 		}, answer.Rows)
 		for group, name := range map[string]string{"workload": "team/Job/train", "label": "vision", "node": "node-a", "model": "NVIDIA H100 80GB HBM3", "user": "", "account": ""} {
 			q := &question{Since: time.Unix(day, 0), Until: time.Unix(day+7200, 0), By: group}

@@ -96,7 +96,10 @@ func (a *amount) row() row {
 	values := map[string]any{
 		"hw_id": a.device, "holder": a.holder, "hour_time": timeText(a.start.UTC().Truncate(time.Hour)),
 		"start_time": timeText(a.start), "end_time": timeText(a.end), "share": a.share, "held_time": a.heldTime, "busy_time": a.busy,
-		"idle_time": a.idle, "unknown_use_time": a.unknownUse, "unallocated_time": a.unallocated, "unknown_time": a.unknown, "energy": a.energy,
+		"idle_time": a.idle, "unknown_use_time": a.unknownUse, "unallocated_time": a.unallocated, "unknown_time": a.unknown,
+	}
+	if a.energy != nil {
+		values["energy"] = *a.energy
 	}
 	if a.memory != nil {
 		values["memory_peak"] = *a.memory

@@ -34,15 +34,15 @@ type question struct {
 
 // reportRow is a line of a report: the GPU-seconds and joules of one name and model.
 type reportRow struct {
-	Name        string  `json:"name"`
-	Model       string  `json:"model"`
-	Held        float64 `json:"held"`
-	Used        float64 `json:"used"`
-	Idle        float64 `json:"idle"`
-	UnknownUse  float64 `json:"unknown_use"`
-	Unallocated float64 `json:"unallocated"`
-	Unknown     float64 `json:"unknown"`
-	Energy      float64 `json:"energy"`
+	Name        string   `json:"name"`
+	Model       string   `json:"model"`
+	Held        float64  `json:"held"`
+	Used        float64  `json:"used"`
+	Idle        float64  `json:"idle"`
+	UnknownUse  float64  `json:"unknown_use"`
+	Unallocated float64  `json:"unallocated"`
+	Unknown     float64  `json:"unknown"`
+	Energy      *float64 `json:"energy,omitempty"` // nil if none was read
 }
 
 // reportAnswer is what the ledger answers.
@@ -134,5 +134,10 @@ func (r *reportRow) add(other *reportRow) {
 	r.UnknownUse += other.UnknownUse
 	r.Unallocated += other.Unallocated
 	r.Unknown += other.Unknown
-	r.Energy += other.Energy
+	if other.Energy != nil {
+		if r.Energy == nil {
+			r.Energy = new(float64)
+		}
+		*r.Energy += *other.Energy
+	}
 }

@@ -19,7 +19,7 @@ const (
 	latest               // the value of the row with the highest updated_time, by uid if the times are the same
 	least                // the lower one
 	greatest             // the higher one
-	add                  // the sum
+	add                  // the sum; of a missing value and a value it is the value
 	newest               // the new value; rows come in order
 )
 
@@ -139,7 +139,7 @@ func (t *table) merged(d dialect, c column) string {
 	case greatest:
 		return fmt.Sprintf("CASE WHEN %[1]s IS NULL OR %[2]s > %[1]s THEN %[2]s ELSE %[1]s END", stored, added)
 	case add:
-		return stored + " + " + added
+		return fmt.Sprintf("COALESCE(%[1]s + %[2]s, %[1]s, %[2]s)", stored, added)
 	case newest:
 		return added
 	default:

@@ -4,6 +4,7 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -13,8 +14,11 @@ import (
 	"testing"
 	"time"
 
+	proto "github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/cdproto/network"
 	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -77,6 +81,56 @@ func TestFleetOf8000(t *testing.T) {
 	assert.Less(t, tiles, 100*maxBytesOfTile)
 	assert.Less(t, whole, 100*maxBytesOfTile+maxOtherBytes)
 	assert.InDelta(t, before, elements(), 20)
+}
+
+// The heap of a tab does not grow with the number of updates.
+func TestHeapOfAFleetOf8000(t *testing.T) {
+	const maxHeap = 10 << 20 // bytes; 8,000 tiles, their groups and the table take about half of it
+	s := fleets.Large(1000)
+	reader := fleets.NewReader(s)
+	p := openHandler(t, reader, fleets.Handler(reader), "/")
+	p.until(`document.querySelector(".map canvas")?.width > 300 && document.querySelectorAll(".cell-list tbody tr").length === 25`)
+	require.NoError(t, call(p.ctx, performance.Enable, performance.EnableParams{}))
+	update := func(i int) {
+		s = fleets.Copy(s)
+		s.Generation++
+		for _, n := range s.Nodes {
+			for _, g := range n.GPUs {
+				g.Status, g.Utilization.General = new("ok"), new(float64(i%90+1)/100)
+			}
+		}
+		reader.Set(s)
+		// The tab waits by itself: a question each 20 ms would cost more than the update.
+		_, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool](fmt.Sprintf(`new Promise((done) => {
+			const list = document.querySelector(".cell-list"), look = () => list.querySelector("tbody tr").textContent.includes("%d %%") && done(true);
+			new MutationObserver(look).observe(list, {subtree: true, childList: true, characterData: true});
+			look();
+		})`, i%90+1), chromedp.EvalAwaitPromise))
+		require.NoError(t, err)
+	}
+	update(0)
+	first := p.metrics()
+	const updates = 3
+	for i := range updates {
+		update(i + 1)
+	}
+	last := p.metrics()
+	t.Logf("heap %.1f MB, after %d updates of every GPU %.1f MB; %.0f ms of the tab's main thread for each", first["JSHeapUsedSize"]/1e6, updates,
+		last["JSHeapUsedSize"]/1e6, 1e3*(last["TaskDuration"]-first["TaskDuration"])/updates)
+	assert.Less(t, last["JSHeapUsedSize"], float64(maxHeap))
+}
+
+// metrics returns Chromium's metrics of the tab by their names, after a garbage collection.
+func (p *tab) metrics() map[string]float64 {
+	p.t.Helper()
+	require.NoError(p.t, call(p.ctx, heapprofiler.CollectGarbage, proto.Empty{}))
+	answer, err := chromedp.Call(p.ctx, performance.GetMetrics, proto.Empty{})
+	require.NoError(p.t, err)
+	all := map[string]float64{}
+	for _, m := range answer.Metrics {
+		all[m.Name] = m.Value
+	}
+	return all
 }
 
 // meter counts the bytes of answers by path.

@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS allocations (
 	unknown_use_time DOUBLE PRECISION NOT NULL,
 	unallocated_time DOUBLE PRECISION NOT NULL,
 	unknown_time DOUBLE PRECISION NOT NULL,
-	energy DOUBLE PRECISION NOT NULL,
+	energy DOUBLE PRECISION,
 	memory_peak BIGINT,
 	PRIMARY KEY (hw_id, holder, hour_time)
 );

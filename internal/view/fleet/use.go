@@ -77,8 +77,7 @@ func (p *process) describe(resource, point pcommon.Map, shared *texts) {
 	case err != nil || created.UTC().Year() < 1 || created.UTC().Year() > 9999:
 		p.created = nil
 	case p.created == nil || !p.created.Equal(created):
-		created = created.UTC()
-		p.created = &created
+		p.created = new(created.UTC())
 	}
 }
 

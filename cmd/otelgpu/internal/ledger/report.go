@@ -41,19 +41,20 @@ type answer struct {
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
 	Rows  []struct {
-		Name        string  `json:"name"`
-		Model       string  `json:"model"`
-		Held        float64 `json:"held"`
-		Used        float64 `json:"used"`
-		Idle        float64 `json:"idle"`
-		UnknownUse  float64 `json:"unknown_use"`
-		Unallocated float64 `json:"unallocated"`
-		Unknown     float64 `json:"unknown"`
-		Energy      float64 `json:"energy"`
+		Name        string   `json:"name"`
+		Model       string   `json:"model"`
+		Held        float64  `json:"held"`
+		Used        float64  `json:"used"`
+		Idle        float64  `json:"idle"`
+		UnknownUse  float64  `json:"unknown_use"`
+		Unallocated float64  `json:"unallocated"`
+		Unknown     float64  `json:"unknown"`
+		Energy      *float64 `json:"energy"`
 	} `json:"rows"`
 }
 
-// Row is a line: GPU-hours, kWh, and what they cost. A cost is nil without the price of one of the models.
+// Row is a line: GPU-hours, kWh, and what they cost. The energy is nil if none was read. A cost is nil without the
+// price of one of the models; it contains the energy that was read.
 type Row struct {
 	Name        string   `json:"name"`
 	Held        float64  `json:"held_hours"`
@@ -62,7 +63,7 @@ type Row struct {
 	UnknownUse  float64  `json:"unknown_use_hours"`
 	Unallocated float64  `json:"unallocated_hours"`
 	Unknown     float64  `json:"unknown_hours"`
-	Energy      float64  `json:"kwh"`
+	Energy      *float64 `json:"kwh,omitempty"`
 	Cost        *float64 `json:"cost,omitempty"`
 	Waste       *float64 `json:"waste,omitempty"` // the cost of idle hours
 }
@@ -129,9 +130,16 @@ func (a *answer) rows(prices *Prices) []Row {
 		row.UnknownUse += r.UnknownUse / 3600
 		row.Unallocated += r.Unallocated / 3600
 		row.Unknown += r.Unknown / 3600
-		row.Energy += r.Energy / 3.6e6
+		kWh := 0.0
+		if r.Energy != nil {
+			kWh = *r.Energy / 3.6e6
+			if row.Energy == nil {
+				row.Energy = new(float64)
+			}
+			*row.Energy += kWh
+		}
 		if prices != nil {
-			row.charge(prices, r.Model, r.Held/3600, r.Idle/3600, r.Energy/3.6e6)
+			row.charge(prices, r.Model, r.Held/3600, r.Idle/3600, kWh)
 		}
 	}
 	for _, row := range byName {
@@ -165,16 +173,18 @@ func headings(o *Options, name string) []string {
 
 func (r *Row) cells(o *Options, name string, digits int) []string {
 	cells := []string{name}
-	for _, v := range []float64{r.Held, r.Used, r.Idle, r.UnknownUse, r.Unallocated, r.Unknown, r.Energy} {
+	for _, v := range []float64{r.Held, r.Used, r.Idle, r.UnknownUse, r.Unallocated, r.Unknown} {
 		cells = append(cells, strconv.FormatFloat(v, 'f', digits, 64))
 	}
+	read := []*float64{r.Energy}
 	if o.Prices != nil {
-		for _, v := range []*float64{r.Cost, r.Waste} {
-			if v == nil {
-				cells = append(cells, "")
-			} else {
-				cells = append(cells, strconv.FormatFloat(*v, 'f', digits, 64))
-			}
+		read = append(read, r.Cost, r.Waste)
+	}
+	for _, v := range read {
+		if v == nil {
+			cells = append(cells, "")
+		} else {
+			cells = append(cells, strconv.FormatFloat(*v, 'f', digits, 64))
 		}
 	}
 	return cells
