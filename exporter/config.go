@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,9 @@ type Config struct {
 	// Notice is a text that the page shows above everything.
 	Notice string `mapstructure:"notice"`
 
+	// GrafanaURL is the address of a dashboard, to which the page of a GPU has a link. The page fills in the placeholders of grafanaPlaceholders.
+	GrafanaURL string `mapstructure:"grafana_url"`
+
 	// DefaultForm is the form of the API's answers to requests that select none: a, or empty for the API's own.
 	DefaultForm string `mapstructure:"default_form"`
 
@@ -137,6 +141,9 @@ func (c *Config) Validate() error {
 	if c.DefaultForm != "" && c.DefaultForm != compat.FormA {
 		errs = append(errs, fmt.Errorf("default_form: must be empty or %s, got %q", compat.FormA, c.DefaultForm))
 	}
+	if err := checkGrafanaURL(c.GrafanaURL); err != nil {
+		errs = append(errs, fmt.Errorf("grafana_url: %w", err))
+	}
 	if c.Server.KeepAlivesEnabled { //nolint:staticcheck // as in createDefaultConfig
 		errs = append(errs, durationWithin("keepalive::idle_timeout", c.Server.IdleTimeout, time.Millisecond, time.Hour)) //nolint:staticcheck // as in createDefaultConfig
 	}
@@ -165,6 +172,28 @@ func (c *Config) checkEndpoint() error {
 		}
 	default:
 		return fmt.Errorf("transport: must be tcp, tcp4, tcp6 or unix, got %q", transport)
+	}
+	return nil
+}
+
+// grafanaPlaceholders are what the page fills in, in parts/grafana.tsx.
+var grafanaPlaceholders = []string{"{cluster}", "{node}", "{gpu}", "{name}", "{from}", "{to}"}
+
+// checkGrafanaURL returns what is wrong with a template. In scheme and host, url.Parse refuses placeholders: what a node reports never selects the host.
+func checkGrafanaURL(template string) error {
+	u, err := url.Parse(template)
+	if err != nil {
+		return fmt.Errorf("%q is not an address: %w", template, errors.Unwrap(err))
+	}
+	if u.Opaque != "" || u.Scheme != "" && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("must begin with http:// or https://, or be relative to the page, got %q", template)
+	}
+	rest := template
+	for _, name := range grafanaPlaceholders {
+		rest = strings.ReplaceAll(rest, name, "")
+	}
+	if strings.ContainsAny(rest, "{}") {
+		return fmt.Errorf("has an unknown placeholder: allowed are %s, got %q", strings.Join(grafanaPlaceholders, ", "), template)
 	}
 	return nil
 }

@@ -57,6 +57,14 @@ func TestConfiguration(t *testing.T) {
 	assert.Empty(t, cfg.warnings(false))
 }
 
+func TestGrafanaURLs(t *testing.T) {
+	for _, address := range []string{"", "https://g.example/d/gpureceiver-gpu?var-node={node}&var-gpu={name}&from={from}&to={to}", "http://g:3000/{cluster}", "/grafana/d?uuid={gpu}", "d"} {
+		cfg, err := load(t, map[string]any{"grafana_url": address})
+		require.NoError(t, err, address)
+		assert.Equal(t, address, cfg.GrafanaURL)
+	}
+}
+
 // A section can be switched off, and headers can be a list or a section.
 func TestSections(t *testing.T) {
 	for _, headers := range []any{map[string]any{"X-A": "b"}, []any{map[string]any{"name": "X-A", "value": "b"}}} {
@@ -96,6 +104,13 @@ func TestWrongConfigurations(t *testing.T) {
 		"header timeout":           {map[string]any{"read_header_timeout": "0s"}, []string{"read_header_timeout", "to 1m0s"}},
 		"no connections":           {map[string]any{"max_connections": 0}, []string{"max_connections", "from 1 to 100000", "got 0"}},
 		"form":                     {map[string]any{"default_form": "b"}, []string{`default_form: must be empty or a, got "b"`}},
+		"Grafana's scheme":         {map[string]any{"grafana_url": "javascript:alert(1)"}, []string{"grafana_url: must begin with http:// or https://", `got "javascript:alert(1)"`}},
+		"Grafana's data":           {map[string]any{"grafana_url": "data:text/html,x"}, []string{"grafana_url"}},
+		"Grafana's host":           {map[string]any{"grafana_url": "https:///d/gpu"}, []string{"grafana_url"}},
+		"placeholder as a scheme":  {map[string]any{"grafana_url": "{node}://x"}, []string{"grafana_url"}},
+		"placeholder as a host":    {map[string]any{"grafana_url": "https://{node}/d"}, []string{"grafana_url", "is not an address"}},
+		"unknown placeholder":      {map[string]any{"grafana_url": "/d?var-uuid={uuid}"}, []string{"grafana_url", "allowed are {cluster}, {node}, {gpu}"}},
+		"open placeholder":         {map[string]any{"grafana_url": "/d?var-node={node"}, []string{"grafana_url", "unknown placeholder"}},
 		"no requests":              {map[string]any{"max_requests": -1}, []string{"max_requests", "got -1"}},
 		"nodes":                    {map[string]any{"max_nodes": 0}, []string{"max_nodes"}},
 		"GPUs":                     {map[string]any{"max_gpus": 0}, []string{"max_gpus"}},

@@ -23,6 +23,6 @@ func newHandler(reader view.Reader, cfg *Config, logger *zap.Logger) http.Handle
 		mux.Handle(path, data)
 	}
 	mux.Handle("/redoc", http.RedirectHandler("/docs", http.StatusFound)) // for clients of form B
-	mux.Handle("/", page.New(cfg.Notice))
+	mux.Handle("/", page.New(page.Settings{Notice: cfg.Notice, GrafanaURL: cfg.GrafanaURL}))
 	return route.Compress(mux)
 }

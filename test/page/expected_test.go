@@ -40,7 +40,7 @@ func watts(v *float64) string {
 	case *v >= 1e3:
 		return digits(*v/1e3) + " kW"
 	}
-	return fmt.Sprintf("%.0f W", *v)
+	return fmt.Sprintf("%.0f W", math.Floor(*v+0.5))
 }
 
 // digits writes three of them.

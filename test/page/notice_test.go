@@ -20,7 +20,7 @@ func TestNotice(t *testing.T) {
 	reader := fleets.NewReader(viewtest.Snapshot())
 	mux := http.NewServeMux()
 	mux.Handle("/api/", fleets.Handler(reader))
-	mux.Handle("/", page.New(notice))
+	mux.Handle("/", page.New(page.Settings{Notice: notice}))
 	p := openHandler(t, reader, mux, "/")
 	for _, path := range []string{"/", "/#/problems", "/docs"} {
 		p.visit(path)

@@ -39,12 +39,18 @@ type file struct {
 	etag string
 }
 
-// noticeTag is the element of the page's document that has the notice.
-const noticeTag = `<meta name="notice" content="%s">`
+// Settings are what the page's document has from the configuration.
+type Settings struct {
+	Notice     string // a text that the page shows above everything
+	GrafanaURL string // template of a link to a dashboard; config.go of the exporter checks it
+}
 
-// New returns the handler of the page: / and /docs, and the files that they load. The page shows the notice above everything if there is one. Other paths, and other methods than GET and HEAD, are
+// settingTag is the element of the page's document that has a setting.
+const settingTag = `<meta name="%s" content="%s">`
+
+// New returns the handler of the page: / and /docs, and the files that they load. Other paths, and other methods than GET and HEAD, are
 // answered by a problem.
-func New(notice string) http.Handler {
+func New(settings Settings) http.Handler {
 	served := map[string]file{}
 	for address, name := range files {
 		body, err := dist.ReadFile("dist/" + name)
@@ -52,7 +58,9 @@ func New(notice string) http.Handler {
 			panic(err) // embedded: the compiler has checked that it is there
 		}
 		if name == "index.html" {
-			body = bytes.Replace(body, fmt.Appendf(nil, noticeTag, ""), fmt.Appendf(nil, noticeTag, html.EscapeString(notice)), 1)
+			for name, value := range map[string]string{"notice": settings.Notice, "grafana": settings.GrafanaURL} {
+				body = bytes.Replace(body, fmt.Appendf(nil, settingTag, name, ""), fmt.Appendf(nil, settingTag, name, html.EscapeString(value)), 1)
+			}
 		}
 		hash := sha256.Sum256(body)
 		served[address] = file{name: name, body: body, etag: `W/"` + hex.EncodeToString(hash[:16]) + `"`}

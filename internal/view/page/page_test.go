@@ -20,7 +20,7 @@ func ask(t *testing.T, method, target string, header http.Header) *httptest.Resp
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
-	New("").ServeHTTP(w, r)
+	New(Settings{}).ServeHTTP(w, r)
 	return w
 }
 
@@ -100,11 +100,12 @@ func TestSourcesInsertTextOnly(t *testing.T) {
 func TestNotice(t *testing.T) {
 	ask := func(notice string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		New(notice).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		New(Settings{Notice: notice, GrafanaURL: "/d?a={node}&b={gpu}"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 		return w
 	}
 	plain, noted := ask(""), ask(`SIMULATED "<b>"`)
 	assert.Contains(t, plain.Body.String(), `<meta name="notice" content="">`)
+	assert.Contains(t, noted.Body.String(), `<meta name="grafana" content="/d?a={node}&amp;b={gpu}">`)
 	assert.Contains(t, noted.Body.String(), `<meta name="notice" content="SIMULATED &#34;&lt;b&gt;&#34;">`)
 	assert.NotEqual(t, plain.Header().Get("ETag"), noted.Header().Get("ETag"))
 }

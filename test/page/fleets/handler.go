@@ -18,6 +18,6 @@ func Handler(reader view.Reader) http.Handler {
 	a := api.New(reader, api.Settings{})
 	mux.Handle("/api/", a)
 	mux.Handle("/healthz", a)
-	mux.Handle("/", page.New(""))
+	mux.Handle("/", page.New(page.Settings{}))
 	return route.Compress(mux)
 }

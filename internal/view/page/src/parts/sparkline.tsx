@@ -1,10 +1,10 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { History } from "../core/types";
+import type { History, HistoryPoint } from "../core/types";
 
-const W = 240;
-const H = 48;
+export const W = 240;
+export const H = 48;
 
 interface Props {
   points: History["points"];
@@ -21,25 +21,7 @@ export function Sparkline({ points, limit = null, top = null, label }: Props) {
   const first = Date.parse(points[0]!.time);
   const span = Date.parse(points[points.length - 1]!.time) - first || 1;
   const y = (v: number) => (H - 1 - (Math.max(0, v) / max) * (H - 2)).toFixed(1);
-  let line = "";
-  let band = "";
-  let bottom = ""; // of the present piece of the band, backwards
-  const close = () => {
-    if (bottom !== "") band += `${bottom}Z`;
-    bottom = "";
-  };
-  for (const p of points) {
-    if (p.value === null) {
-      close();
-      continue;
-    }
-    const x = (((Date.parse(p.time) - first) / span) * W).toFixed(1);
-    const step = bottom === "" ? "M" : "L";
-    line += `${step}${x} ${y(p.value)}`;
-    band += `${step}${x} ${y(p.max ?? p.value)}`;
-    bottom = `L${x} ${y(p.min ?? p.value)}${bottom}`;
-  }
-  close();
+  const { line, band } = trace(points, (p) => ((Date.parse(p.time) - first) / span) * W, y);
   return (
     <svg class="spark" viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={label}>
       <path class="spark-band" d={band} vector-effect="non-scaling-stroke" />
@@ -47,4 +29,28 @@ export function Sparkline({ points, limit = null, top = null, label }: Props) {
       <path class="spark-line" d={line} fill="none" vector-effect="non-scaling-stroke" />
     </svg>
   );
+}
+
+/** trace returns the paths of a history: the means as a line, minimum and maximum as a band. */
+export function trace(points: History["points"], x: (p: HistoryPoint, i: number) => number, y: (v: number) => string) {
+  let line = "";
+  let band = "";
+  let bottom = ""; // of the present piece of the band, backwards
+  const close = () => {
+    if (bottom !== "") band += `${bottom}Z`;
+    bottom = "";
+  };
+  for (const [i, p] of points.entries()) {
+    if (p.value === null) {
+      close();
+      continue;
+    }
+    const at = x(p, i).toFixed(1);
+    const step = bottom === "" ? "M" : "L";
+    line += `${step}${at} ${y(p.value)}`;
+    band += `${step}${at} ${y(p.max ?? p.value)}`;
+    bottom = `L${at} ${y(p.min ?? p.value)}${bottom}`;
+  }
+  close();
+  return { line, band };
 }

@@ -10,6 +10,7 @@ import { Answer } from "../parts/answer";
 import { Facts, Panel } from "../parts/facts";
 import { memoryText } from "../parts/gpu-text";
 import { ContainerTable } from "../parts/container-table";
+import { GrafanaLink } from "../parts/grafana";
 import { Icon } from "../parts/icon";
 import { Meter } from "../parts/meter";
 import { ProcessTable } from "../parts/process-table";
@@ -36,6 +37,7 @@ function Body({ g, parts }: { g: GPU; parts: GPU[] }) {
           {g.allocated !== null && <Badge kind="info" word={g.allocated > 0 ? "allocated" : "not allocated"} />}
         </span>
         <p class="subtitle">{text(g.model)} <code>{g.id}</code></p>
+        <GrafanaLink g={g} from={Date.parse(g.last_seen) - 3_600_000} to={Date.parse(g.last_seen)} />
       </div>
       <Wrong g={g} />
       <Readings g={g} />

@@ -13,6 +13,7 @@ import { Meter } from "../parts/meter";
 import { ProcessTable } from "../parts/process-table";
 import { Badge, Status } from "../parts/status";
 import { type Column, Table } from "../parts/table";
+import { NodeChart } from "./node-chart";
 
 /** NodeView shows one machine: whether it can be read, its GPUs, what runs on them. */
 export function NodeView({ params }: { params: URLSearchParams }) {
@@ -77,6 +78,7 @@ function Body({ n }: { n: Node }) {
       </div>
       <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
         empty={n.readable === false ? "Its GPUs are unknown: the node cannot be read." : "This node has no GPU."} />
+      <NodeChart n={n} />
       <NodeProcesses about={about} />
       {Object.keys(n.labels).length > 0 && <Panel title="Labels" wide><Facts rows={Object.entries(n.labels).sort()} /></Panel>}
     </>
