@@ -5,6 +5,7 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 
@@ -50,4 +51,19 @@ func TestHistory(t *testing.T) {
 	var p view.Problem
 	require.NoError(t, json.Unmarshal(get(t, "/api/v1/gpu/devices/GPU-n1-0/history?metric=no").Body.Bytes(), &p))
 	assert.Equal(t, "Give one of hw.gpu.utilization.", p.Remedy)
+}
+
+// The histories of a node's GPUs come in one answer, in the order of their indexes, without its partitions.
+func TestNodeHistory(t *testing.T) {
+	list := decode[view.List[view.History]](t, get(t, "/api/v1/gpu/nodes/prod/n1/history?metric=hw.gpu.utilization"))
+	assert.Len(t, list.Items, list.Total)
+	var ids []string
+	for _, h := range list.Items {
+		ids = append(ids, h.ID)
+		assert.Equal(t, decode[view.History](t, get(t, "/api/v1/gpu/devices/"+h.ID+"/history?metric=hw.gpu.utilization")), h)
+	}
+	assert.Equal(t, []string{"GPU-n1-0", "GPU-n1-1", "GPU-n1-2", "GPU-n1-3"}, ids)
+	assert.Len(t, decode[view.List[view.History]](t, get(t, "/api/v1/gpu/nodes/prod/n2/history?metric=hw.gpu.utilization")).Items, 2)
+	assert.Equal(t, http.StatusBadRequest, get(t, "/api/v1/gpu/nodes/prod/n1/history?metric=no").Code)
+	assert.Equal(t, http.StatusNotFound, get(t, "/api/v1/gpu/nodes/prod/n9/history?metric=hw.gpu.utilization").Code)
 }

@@ -53,16 +53,22 @@ func driverNames(drivers []view.Driver) []string {
 	return all
 }
 
+// nodePath returns the parameters of a path that names a node.
+func nodePath() (cluster, node route.Parameter) {
+	node = route.Parameter{Name: "node", Path: true, Required: true, Example: "n2", Description: "The node's name (k8s.node.name, or host.name)."}
+	cluster = route.Parameter{
+		Name: "cluster", Path: true, Required: true, Example: "prod",
+		Description: "The node's cluster (k8s.cluster.name). \"-\" stands for nodes outside clusters.",
+	}
+	return cluster, node
+}
+
 func (h *Handler) nodeRoutes() []route.Route {
 	state := route.Parameter{
 		Name: "state", Kind: route.Choice, Choices: []string{string(view.Live), string(view.Stale)},
 		Description: "Only nodes in this state. A node is stale after three intervals without a message.",
 	}
-	path := route.Parameter{Name: "node", Path: true, Required: true, Example: "n2", Description: "The node's name (k8s.node.name, or host.name)."}
-	inCluster := route.Parameter{
-		Name: "cluster", Path: true, Required: true, Example: "prod",
-		Description: "The node's cluster (k8s.cluster.name). \"-\" stands for nodes outside clusters.",
-	}
+	inCluster, path := nodePath()
 	return []route.Route{
 		listRoute(h, nodeTable(), route.Route{
 			Path: "/api/v1/gpu/nodes", ID: "listNodes", Tag: "nodes", Summary: "Nodes and their GPUs",

@@ -304,6 +304,14 @@ export interface History {
   unit: string; // unit of the values
 }
 
+/** List is one page of a list. Next is the cursor of the next page, null at the last. */
+export interface HistoryList {
+  items: History[]; // entries of this page
+  next: string | null; // cursor of the next page; null: this is the last page
+  time: string; // when the answer was made
+  total: number; // entries on all pages
+}
+
 /** HistoryPoint is what was read from its time until the time of the next point. A null is a gap: nothing was read then. */
 export interface HistoryPoint {
   max: number | null; // rounded up to 8 bits unless it is the mean
