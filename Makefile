@@ -158,7 +158,7 @@ test-hardware: hardware ## what the collector reports of this machine's GPUs, ag
 	@$(HARDWARE)/hardware $(HARDWARE_FLAGS)
 
 .PHONY: test-ledger
-test-ledger: otelcol-gpu-ledger otelgpu ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB, with 50 kills of the collector; says so without them
+test-ledger: otelcol-gpu-ledger otelgpu ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB, with 50 kills of the collector and the servers; says so without them
 	cd exporter/ledger && LEDGER_KILLS=50 OTELCOL_GPU_LEDGER=$(CURDIR)/dist/ledger/otelcol-gpu-ledger ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
 
 .PHONY: test-nvidia-tool

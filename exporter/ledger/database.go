@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,10 +21,8 @@ import (
 // database is an open database with the tables of this program.
 type database struct {
 	*sql.DB
-	dialect dialect
-
-	mu         sync.Mutex
-	statements map[*table]*sql.Stmt
+	dialect    dialect
+	statements map[*table]*sql.Stmt // by prepare
 }
 
 // openDatabase opens the database of a configuration. It connects to nothing.
@@ -60,24 +57,23 @@ func (o *opener) openWith(ctx context.Context, cfg *Config) (*sql.DB, error) {
 	return o.open(secure)
 }
 
-// statement returns the prepared statement that writes a row of a table.
-func (db *database) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if s := db.statements[t]; s != nil {
-		return s, nil
+// prepare prepares the statements that write the rows of the tables. A transaction must not: it could wait for a connection while it has one.
+func (db *database) prepare(ctx context.Context) error {
+	for _, t := range tables {
+		if db.statements[t] != nil {
+			continue
+		}
+		statement, err := db.PrepareContext(ctx, t.upsert(db.dialect))
+		if err != nil {
+			return fmt.Errorf("prepare to write to %s: %w", t.name, err)
+		}
+		db.statements[t] = statement
 	}
-	s, err := db.PrepareContext(ctx, t.upsert(db.dialect))
-	if err == nil {
-		db.statements[t] = s
-	}
-	return s, err
+	return nil
 }
 
 // close ends the connections.
 func (db *database) close() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
 	for _, s := range db.statements {
 		_ = s.Close() // the connection ends with it
 	}
@@ -106,11 +102,7 @@ func (db *database) inBatch(ctx context.Context, write func(*batch) error) error
 
 // write writes a row, or merges it into the row with the same key.
 func (b *batch) write(r row) error {
-	statement, err := b.statement(b.ctx, r.table)
-	if err == nil {
-		_, err = b.tx.StmtContext(b.ctx, statement).ExecContext(b.ctx, r.arguments()...)
-	}
-	if err != nil {
+	if _, err := b.tx.StmtContext(b.ctx, b.statements[r.table]).ExecContext(b.ctx, r.arguments()...); err != nil {
 		return fmt.Errorf("write to %s: %w", r.table.name, err)
 	}
 	return nil

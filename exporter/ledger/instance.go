@@ -69,12 +69,15 @@ func (i *instance) open(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// prepare creates the tables or checks their version, once. The caller holds the mutex.
+// prepare creates the tables or checks their version, and prepares the statements, once. The caller holds the mutex.
 func (i *instance) prepare(ctx context.Context) error {
 	if i.ready {
 		return nil
 	}
 	if err := migrate(ctx, i.db.DB, i.db.dialect, i.cfg.Migrate); err != nil {
+		return err
+	}
+	if err := i.db.prepare(ctx); err != nil {
 		return err
 	}
 	i.ready = true

@@ -105,6 +105,9 @@ var (
 		columnsOf(greatest, "memory_peak"))}
 )
 
+// tables are all tables.
+var tables = []*table{gpuEvents, gpuPodsEvents, podSnapshots, gpuPods, gpuWorkloads, workloadPods, podResources, gpus, allocations, gpuReads}
+
 // upsert returns the statement that writes a row, or merges it into the row with the same key.
 func (t *table) upsert(d dialect) string {
 	names := make([]string, len(t.columns))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Starts PostgreSQL and MariaDB, runs a command with their URLs in LEDGER_POSTGRES and LEDGER_MARIADB, and stops them. The servers are the
 # machine's own or those of Debian's packages, which are unpacked and not installed. A server that cannot be had is reported, and has no URL.
+# A server that is killed starts again; its process is in the file LEDGER_POSTGRES_PID or LEDGER_MARIADB_PID.
 #
 #   servers.sh go test ./...
 #
@@ -52,6 +53,27 @@ wait_for_port() { # PORT PID
 	done
 }
 
+# serve NAME COMMAND...: runs a server. If it was killed, it starts again, and again while what is left of the former one holds its data.
+serve() {
+	local name=$1 pid status killed= stopped=
+	shift
+	trap 'stopped=1; kill "$pid"' TERM
+	while :; do
+		"$@" >>"$dir/$name.log" 2>&1 &
+		pid=$!
+		echo "$pid" >"$dir/$name.pid"
+		status=0
+		wait "$pid" || status=$?
+		if [ -n "$stopped" ]; then
+			wait "$pid" || true
+			return
+		fi
+		[ "$status" != 137 ] || killed=1
+		[ -n "$killed" ] || return
+		sleep 0.1
+	done
+}
+
 start_postgres() {
 	local bin port
 	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
@@ -62,10 +84,10 @@ start_postgres() {
 	fi
 	port=$(free_port)
 	"${as[@]}" "$bin/initdb" -D "$dir/postgres" -U ledger -A trust -E UTF8 --no-sync >>"$dir/log" 2>&1 || return
-	"${as[@]}" "$bin/postgres" -D "$dir/postgres" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= >"$dir/postgres.log" 2>&1 &
+	serve postgres "${as[@]}" "$bin/postgres" -D "$dir/postgres" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= 2>>"$dir/log" &
 	pids+=($!)
 	wait_for_port "$port" $! || return
-	export LEDGER_POSTGRES="postgres://ledger@127.0.0.1:$port/postgres?sslmode=disable"
+	export LEDGER_POSTGRES_PID=$dir/postgres.pid LEDGER_POSTGRES="postgres://ledger@127.0.0.1:$port/postgres?sslmode=disable"
 }
 
 start_mariadb() {
@@ -80,11 +102,11 @@ start_mariadb() {
 		printf '%s\n' "CREATE DATABASE mysql;" "USE mysql;" # a statement on each line
 		cat "$root"/usr/share/mysql/mysql_system_tables.sql "$root"/usr/share/mysql/mysql_performance_tables.sql "$root"/usr/share/mysql/mysql_system_tables_data.sql
 	} | "${as[@]}" "$root/usr/sbin/mariadbd" "${options[@]}" --bootstrap --skip-networking >>"$dir/log" 2>&1 || return
-	"${as[@]}" "$root/usr/sbin/mariadbd" "${options[@]}" --skip-grant-tables --skip-networking=0 --bind-address=127.0.0.1 --port="$port" \
-		--socket="$dir/mariadb.sock" >"$dir/mariadb.log" 2>&1 &
+	serve mariadb "${as[@]}" "$root/usr/sbin/mariadbd" "${options[@]}" --skip-grant-tables --skip-networking=0 --bind-address=127.0.0.1 --port="$port" \
+		--socket="$dir/mariadb.sock" 2>>"$dir/log" &
 	pids+=($!)
 	wait_for_port "$port" $! || return
-	export LEDGER_MARIADB="mysql://root@127.0.0.1:$port/mysql"
+	export LEDGER_MARIADB_PID=$dir/mariadb.pid LEDGER_MARIADB="mysql://root@127.0.0.1:$port/mysql"
 }
 
 for server in postgres mariadb; do
