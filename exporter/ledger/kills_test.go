@@ -70,13 +70,18 @@ func (c *collector) start() {
 	defer log.Close()
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	require.NoError(c.t, c.cmd.Start())
+	c.awaitListener()
+}
+
+// awaitListener waits until the collector listens.
+func (c *collector) awaitListener() {
 	require.Eventually(c.t, func() bool {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
 		if err == nil {
 			_ = connection.Close()
 		}
 		return err == nil
-	}, time.Minute, 20*time.Millisecond, "the collector does not listen: %s", log.Name())
+	}, time.Minute, 20*time.Millisecond, "the collector does not listen")
 }
 
 func (c *collector) kill() {

@@ -80,6 +80,7 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 	start := time.Now().Unix() - 3600
 	gpu := &life{id: "GPU-1", known: true, pods: []map[string]*part{{"train-0": {since: start}}}}
 	sender := &collector{t: t, url: "http://" + receiver}
+	sender.awaitListener()
 	for now := start; now <= start+3600; now += 60 {
 		body, err := pmetricotlp.NewExportRequestFromMetrics(gpu.metrics(now)).MarshalProto()
 		require.NoError(t, err)

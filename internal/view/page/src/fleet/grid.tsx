@@ -1,6 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { count, percent } from "../core/format";
 import { gpuLink, nodeLink } from "../core/route";
@@ -9,10 +10,11 @@ import type { Tile } from "../core/types";
 import { Icon } from "../parts/icon";
 import { type By, type Cell, describe, type Group, share, shortUse, shown, type Use, unit, use } from "./group";
 
-interface Props { groups: Group[]; by: By; metric: Use; large: boolean }
+/** more is what is shown beside a tile. */
+interface Props { groups: Group[]; by: By; metric: Use; large: boolean; more?: (cell: Cell) => ComponentChildren }
 
 /** Grid shows each GPU as an element. One tile is in the order of Tab; the arrow keys move between tiles. */
-export function Grid({ groups, by, metric, large }: Props) {
+export function Grid({ groups, by, metric, large, more }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const current = useRef<string>("");
   const first = groups[0]?.cells[0]?.tile.id ?? "";
@@ -36,7 +38,7 @@ export function Grid({ groups, by, metric, large }: Props) {
     tile.tabIndex = 0;
   };
   return (
-    <div ref={box} class={large ? "groups groups-large" : "groups"} onKeyDown={onKey} onFocusIn={onFocus}>
+    <div ref={box} class={`groups${large ? " groups-large" : ""}${more ? " machine" : ""}`} onKeyDown={onKey} onFocusIn={onFocus}>
       {groups.map((g) => (
         <section class="group" key={g.key} data-group={g.key}>
           <h2>
@@ -47,7 +49,7 @@ export function Grid({ groups, by, metric, large }: Props) {
             </span>
           </h2>
           <ul class="tiles">
-            {g.cells.map((c) => <li key={c.tile.id}><TileLink cell={c} metric={metric} tabbable={c.tile.id === tabbable} large={large} /></li>)}
+            {g.cells.map((c) => <li key={c.tile.id}><TileLink cell={c} metric={metric} tabbable={c.tile.id === tabbable} large={large} />{more?.(c)}</li>)}
           </ul>
         </section>
       ))}

@@ -19,7 +19,7 @@ const FULL_HOURS = 24;
 /** Cell is a GPU as the fleet shows it: a package with its partitions, or a partition whose package is not known. */
 export interface Cell { tile: Tile; parts: Tile[] }
 
-export interface Group { key: string; name: string; cells: Cell[]; failed: number; utilization: number | null }
+export interface Group { key: string; name: string; cells: Cell[]; failed: number; degraded: number; utilization: number | null }
 
 const order = new Intl.Collator("en", { numeric: true }).compare;
 
@@ -97,6 +97,7 @@ const namespace = (cell: Cell): string | null | undefined => {
   return names.size === 1 ? [...names][0] : names.size > 1 ? "several namespaces" : undefined;
 };
 
+/** groups returns the groups with the most failed GPUs first, then those with the most degraded ones. */
 export function groups(all: Cell[], by: By): Group[] {
   const found = new Map<string, Group>();
   for (const cell of all) {
@@ -104,12 +105,13 @@ export function groups(all: Cell[], by: By): Group[] {
     const names: Record<string, string> = { node: place(t.cluster, t.node), cluster: t.cluster ?? "no cluster", model: t.model ?? "unknown model", namespace: namespace(cell) ?? "no namespace" };
     const name = names[by] ?? t.label ?? `no ${by}`;
     let g = found.get(name);
-    if (!g) found.set(name, (g = { key: name, name, cells: [], failed: 0, utilization: null }));
+    if (!g) found.set(name, (g = { key: name, name, cells: [], failed: 0, degraded: 0, utilization: null }));
     g.cells.push(cell);
     if (shown(cell, "failed")) g.failed++;
+    if (shown(cell, "degraded")) g.degraded++;
   }
   for (const g of found.values()) g.utilization = mean(g.cells.map((c) => use(c, "utilization")));
-  return [...found.values()].sort((a, b) => order(a.name, b.name));
+  return [...found.values()].sort((a, b) => b.failed - a.failed || b.degraded - a.degraded || order(a.name, b.name));
 }
 
 /** describe writes a GPU in one line: what a screen reader says and what the pointer shows. */

@@ -4,14 +4,21 @@
 import { useMemo } from "preact/hooks";
 import { count } from "../core/format";
 import { isHidden, useHidden } from "../core/hidden";
+import { useResource } from "../core/resource";
 import { link, replaceParams } from "../core/route";
+import type { FindingList, Info } from "../core/types";
 import { BY, type By, cells, groups, matches, SHOW, type Show, shown, USE, type Use } from "../fleet/group";
 import { Grid } from "../fleet/grid";
 import { CellList } from "../fleet/list";
+import { Machine, machineOf } from "../fleet/machine";
 import { FleetMap } from "../fleet/map";
+import { Situation } from "../fleet/situation";
 import { useTiles } from "../fleet/store";
+import { Answer } from "../parts/answer";
 import { Choice } from "../parts/choice";
 import { Icon } from "../parts/icon";
+import { Badge } from "../parts/status";
+import { Where } from "./problems";
 
 /** Above this number of tiles the fleet is one drawing and a paged table, so that the page stays small. */
 export const MOST_ELEMENTS = 500;
@@ -34,10 +41,12 @@ export function FleetView({ params }: { params: URLSearchParams }) {
   const found = useMemo(() => all.filter((c) => matches(c, text)), [all, text]);
   const visible = useMemo(() => found.filter((c) => shown(c, show)), [found, show]);
   const grouped = useMemo(() => groups(visible, by), [visible, by]);
+  const machine = machineOf(all);
   if (!known.loaded) return <p class="empty" role="status">{known.error ? known.error.message : "Loading…"}</p>;
   return (
     <>
       <h1 class="hidden">Fleet</h1>
+      <Situation all={all} />
       <div class="tools">
         <Choice name="Group by" values={ways} value={by} onChange={(v) => replaceParams({ by: v })} />
         <Choice name="Fill shows" values={USE} value={metric} onChange={(v) => replaceParams({ use: v === "utilization" ? null : v })} />
@@ -59,7 +68,7 @@ export function FleetView({ params }: { params: URLSearchParams }) {
         </label>
       </div>
       {visible.length > 0 && <Legend metric={metric} />}
-      {visible.length === 0 ? <Nothing filtered={all.length > 0} /> : visible.length <= MOST_ELEMENTS
+      {visible.length === 0 ? <Nothing filtered={all.length > 0} /> : machine ? <Machine of={machine} groups={grouped} by={by} metric={metric} /> : visible.length <= MOST_ELEMENTS
         ? <Grid groups={grouped} by={by} metric={metric} large={visible.length <= LARGE} />
         : <><FleetMap groups={grouped} metric={metric} /><CellList cells={visible} /></>}
     </>
@@ -68,7 +77,28 @@ export function FleetView({ params }: { params: URLSearchParams }) {
 
 function Nothing({ filtered }: { filtered: boolean }) {
   if (filtered) return <p class="empty">No GPU matches. <a href={link("fleet")}>Show all GPUs</a></p>;
-  return <p class="empty">No GPU is known. <a href={link("problems")}>Problems</a> lists the sources that cannot be read, <a href={link("nodes")}>Nodes</a> the nodes without GPUs.</p>;
+  return <NoGPU />;
+}
+
+/** NoGPU says why no GPU is known: sources cannot be read, no node has sent anything, or the nodes have none. */
+function NoGPU() {
+  const info = useResource<Info>("info");
+  const unreadable = useResource<FindingList>("problems?kind=unreadable&limit=5");
+  if (unreadable.data && unreadable.data.total > 0) return (
+    <section class="panel">
+      <h2>No GPU is known <a href={link("problems")}>All problems</a></h2>
+      {unreadable.data.items.map((f) => (
+        <p key={[f.cluster, f.node, f.source, f.vendor].join(" ")}><Badge kind={f.severity} word={f.what} /> <Where f={f} /> {f.detail}. {f.remedy} <a href={f.runbook}>Runbook</a></p>
+      ))}
+    </section>
+  );
+  return (
+    <Answer of={info}>
+      {(i) => i.node_count === 0
+        ? <p class="empty">No GPU is known: no node has sent data yet. A collector sends its first values within an interval after its start; if none come, its log says why.</p>
+        : <p class="empty">No GPU is known: no GPU was found on <a href={link("nodes")}>{count(i.node_count)} {i.node_count === 1 ? "node" : "nodes"}</a>. If a machine has one, otelgpu doctor on the machine says what is missing.</p>}
+    </Answer>
+  );
 }
 
 /** The steps of the scale of each quantity. */

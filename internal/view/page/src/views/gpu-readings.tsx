@@ -21,7 +21,7 @@ export function Readings({ g }: { g: GPU }) {
   const limit = Object.keys(g.temperature_margins_celsius).length > 0 ? null : hottest;
   const domain = "graphics" in g.clocks_hertz ? "graphics" : "sm";
   const fastest = g.clock_limits_hertz[domain] ?? null;
-  const list = useResource<EventList>(`events${query({ gpu: g.id, ...scope(g), since: RANGES["all kept"], limit: 1000 })}`);
+  const list = useResource<EventList>(`events${query({ gpu: g.id, ...scope(g), since: RANGES["all kept"], limit: 200 })}`);
   const events = useMemo(() => list.data?.items.filter(isMark) ?? [], [list.data]);
   const of = { g, events };
   return (

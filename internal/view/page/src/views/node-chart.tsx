@@ -31,7 +31,7 @@ export function NodeChart({ n }: { n: Node }) {
   const gpus = n.gpus.filter((g) => !g.parent);
   const drawn = gpus.slice(0, MOST);
   const histories = useResources<History>(drawn.map((g) => historyPath(g, of.metric, RANGES[range])));
-  const list = useResource<EventList>(`events${query({ node: n.name, cluster: n.cluster ?? "-", since: RANGES[range], limit: 1000 })}`);
+  const list = useResource<EventList>(`events${query({ node: n.name, cluster: n.cluster ?? "-", since: RANGES[range], limit: 200 })}`);
   if (drawn.length === 0) return null;
   const mixed = new Set(drawn.map((g) => g.vendor)).size > 1;
   const names = new Map(drawn.map((g) => [g.id, `GPU ${g.index ?? g.id}${mixed && g.vendor ? ` (${g.vendor})` : ""}`]));

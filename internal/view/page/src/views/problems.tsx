@@ -30,7 +30,7 @@ function Since({ f }: { f: Finding }) {
   return <>{clock(f.begin)}<br /><span class="quiet">{duration(f.age_seconds)}</span></>;
 }
 
-function Where({ f }: { f: Finding }) {
+export function Where({ f }: { f: Finding }) {
   if (!f.node) return <>cluster {f.cluster}</>;
   return (
     <>
