@@ -94,7 +94,7 @@ func TestSituation(t *testing.T) {
 	assert.True(t, eval[bool](p, `document.querySelector(".legend").getBoundingClientRect().top < document.querySelector("[data-group]").getBoundingClientRect().top`))
 }
 
-// Why no GPU is known: no node has sent anything, a source cannot be read, or there is none.
+// Why no GPU is known: no node has sent anything, a source cannot be read, or no node contains a GPU.
 func TestWhyNoGPU(t *testing.T) {
 	s := fleets.Copy(viewtest.Snapshot())
 	var empty, unread *view.Node

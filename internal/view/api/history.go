@@ -27,7 +27,7 @@ func (h *Handler) historyRoutes() []route.Route {
 	cluster, node := nodePath()
 	return []route.Route{{
 		Path: "/api/v1/gpu/nodes/{cluster}/{node}/history", ID: "getNodeHistory", Tag: "nodes", Summary: "The recent past of one quantity of each GPU of a node",
-		Description: "One history for each GPU, in the order of their indexes. Partitions have none here.",
+		Description: "One history for each GPU, in the order of their indexes. Partitions are left out.",
 		Parameters:  []route.Parameter{cluster, node, metric, since},
 		Answer:      view.List[view.History]{}, EntityTag: true, Problems: []int{http.StatusNotFound}, Serve: h.nodeHistory,
 	}, {

@@ -60,7 +60,7 @@ func gpuTable(health func(*view.GPU) view.HealthClass) *table[*view.GPU] {
 }
 
 func holdersAndUsers(g *view.GPU) []string {
-	var names []string
+	names := []string{textOf(g.SerialNumber)}
 	for _, c := range g.Containers {
 		names = append(names, userNames(&c.User)...)
 	}

@@ -57,7 +57,7 @@ func pageParameters(sorts []string, order string) []route.Parameter {
 	return []route.Parameter{
 		{
 			Name: "search", Example: "n1",
-			Description: "Only entries with this text in a name, a state or another text, or in a whole number. Upper and lower case are the same.",
+			Description: "Only entries with this text in a name, a state or another text, or in a whole number. Upper and lower case are the same. In the default order, entries that have exactly this text are first.",
 		},
 		{
 			Name: "sort", Kind: route.Choice, Choices: sorts, Default: order,

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/query"
 )
 
 // rank is an entry's place in a sorted list.
 type rank struct {
+	Partly  bool    `json:"p,omitempty"` // it only contains the text that is searched for: it is behind those that are it
 	Missing bool    `json:"m,omitempty"` // it has no value: it is behind those that have one
 	Number  float64 `json:"n,omitempty"`
 	Text    string  `json:"t,omitempty"`
@@ -37,6 +39,10 @@ func rankOf(value any, key string) rank {
 	r := rank{Key: strings.ToValidUTF8(key, "\uFFFD")} // as the cursor, which is JSON, has it
 	if health, ok := value.(view.HealthClass); ok {
 		r.Number = float64(slices.Index(healthOrder, health))
+		return r
+	}
+	if severity, ok := value.(view.Severity); ok {
+		r.Number = float64(query.SeverityRank(severity))
 		return r
 	}
 	switch v := plain(value).(type) {
@@ -64,6 +70,12 @@ func rankOf(value any, key string) rank {
 }
 
 func (r *rank) compare(other *rank, descending bool) int {
+	if r.Partly != other.Partly {
+		if r.Partly {
+			return 1
+		}
+		return -1
+	}
 	if r.Missing != other.Missing {
 		if r.Missing {
 			return 1

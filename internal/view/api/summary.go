@@ -25,6 +25,7 @@ func summaryTable() *table[view.Summary] {
 			{"unreadable_nodes", func(s view.Summary) any { return s.UnreadableNodes }},
 			{"stale_nodes", func(s view.Summary) any { return s.StaleNodes }},
 			{"gpus", func(s view.Summary) any { return s.GPUs }},
+			{"health", func(s view.Summary) any { return worstHealth(&s) }},
 			{"healthy", func(s view.Summary) any { return s.Healthy }},
 			{"throttled", func(s view.Summary) any { return s.Throttled }},
 			{"degraded", func(s view.Summary) any { return s.Degraded }},
@@ -43,6 +44,20 @@ func summaryTable() *table[view.Summary] {
 			{"processes", func(s view.Summary) any { return s.Processes }},
 		},
 	}
+}
+
+// worstHealth returns the worst health of GPUs, nil without GPUs. What cannot be read is unknown.
+func worstHealth(s *view.Summary) any {
+	counts := map[view.HealthClass]int{
+		view.HealthFailed: s.Failed, view.HealthPredictedFailure: s.PredictedFailure, view.HealthDegraded: s.Degraded,
+		view.HealthUnknown: s.Unknown + s.UnreadableNodes, view.HealthThrottled: s.Throttled, view.HealthStale: s.Stale, view.HealthOK: s.Healthy,
+	}
+	for _, health := range healthOrder {
+		if counts[health] > 0 {
+			return health
+		}
+	}
+	return nil
 }
 
 func (h *Handler) summaryRoutes() []route.Route {

@@ -52,13 +52,16 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	if err != nil {
 		return page[T]{}, err
 	}
-	if text := strings.ToLower(r.Text("search")); text != "" {
+	text := strings.ToLower(r.Text("search"))
+	if text != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !t.contains(v, text) })
 	}
+	partly := func(v T) bool { return text != "" && sort == t.order && !t.matches(v, func(s string) bool { return s == text }) }
 	p := page[T]{total: len(all), items: []T{}}
 	entries := make([]ranked[T], 0, len(all))
 	for _, v := range all {
 		entry := ranked[T]{rank: rankOf(value(v), t.key(v)), entry: v}
+		entry.rank.Partly = partly(v)
 		if after == nil || entry.rank.compare(after, descending) > 0 {
 			entries = append(entries, entry)
 		}
@@ -75,9 +78,14 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	return p, nil
 }
 
-// contains reports whether an entry has a text in lower case in a column of texts or whole numbers, or in a name.
+// contains reports whether an entry contains a text in lower case.
 func (t *table[T]) contains(entry T, text string) bool {
-	has := func(v string) bool { return strings.Contains(strings.ToLower(v), text) }
+	return t.matches(entry, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// matches reports whether one of an entry's texts or whole numbers fulfils a condition, as text in lower case.
+func (t *table[T]) matches(entry T, condition func(string) bool) bool {
+	has := func(v string) bool { return condition(strings.ToLower(v)) }
 	for _, c := range t.columns {
 		switch v := plain(c.value(entry)).(type) {
 		case string:

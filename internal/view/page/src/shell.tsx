@@ -4,6 +4,7 @@
 import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import { useConnection } from "./core/live";
 import { link, type Route, useRoute } from "./core/route";
+import { Search } from "./parts/search";
 import { Totals } from "./parts/totals";
 import { ThemeSwitch } from "./parts/theme";
 import { ApiView } from "./views/api";
@@ -56,6 +57,7 @@ export function Shell() {
             <a href="docs" aria-current={current === "api" ? "page" : undefined}>API</a>
           </nav>
           <span class="bar-end">
+            <Search />
             <ConnectionState />
             <ThemeSwitch />
           </span>

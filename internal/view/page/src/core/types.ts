@@ -865,6 +865,7 @@ export interface Columns {
     | "unreadable_nodes"
     | "stale_nodes"
     | "gpus"
+    | "health"
     | "healthy"
     | "throttled"
     | "degraded"

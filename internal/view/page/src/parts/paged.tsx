@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { query } from "../core/api";
 import { count } from "../core/format";
 import { useResource } from "../core/resource";
-import { replaceParams } from "../core/route";
+import { parse, replaceParams } from "../core/route";
 import type { Columns, ProcessList } from "../core/types";
 import { Answer } from "./answer";
 import { type Column, Table } from "./table";
@@ -42,9 +42,12 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
     <Answer of={answer}>
       {(list) => {
         const rows = list.items ?? list.gpus ?? [];
+        const chosen = [...parse().params.keys()].filter((key) => !["sort", "by", "label"].includes(key) || route !== "teams" && key === "label");
         return <>
           {note?.(rows)}
-          <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={empty} />
+          <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={chosen.length === 0 ? empty : <>
+            Nothing matches the filter. <button type="button" onClick={() => replaceParams(Object.fromEntries(chosen.map((key) => [key, null])))}>Show all</button>
+          </>} />
           {list.total > PAGE && (
             <Pager
               text={`${count(trail.length * size + 1)} to ${count(trail.length * size + rows.length)} of ${count(list.total)}`}

@@ -19,7 +19,7 @@ interface Props<T> {
   id: (row: T, i: number) => string;
   sort?: string;
   onSort?: (sort: string) => void;
-  empty: string;
+  empty: ComponentChildren;
 }
 
 export function Table<T>({ caption, columns, rows, id, sort = "", onSort, empty }: Props<T>) {

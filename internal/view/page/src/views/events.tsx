@@ -4,7 +4,7 @@
 import { clock, place, text } from "../core/format";
 import { gpuLink, nodeLink } from "../core/route";
 import type { Event as GPUEvent } from "../core/types";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
@@ -18,7 +18,7 @@ export const EVENT_COLUMNS: Column<GPUEvent, "events">[] = [
   { title: "Event", key: "name", cell: (e) => e.name },
   { title: "Node", key: "node", cell: (e) => (e.node ? <a href={nodeLink(e.cluster, e.node)}>{place(e.cluster, e.node)}</a> : text(e.cluster)) },
   { title: "GPU", key: "gpu", cell: (e) => (e.gpu ? <a href={gpuLink(e.gpu)}>{e.gpu}</a> : text(null)) },
-  { title: "What", cell: (e) => e.body ?? Object.entries(e.attributes).map(([k, v]) => `${k}=${String(v)}`).join(" ") },
+  { title: "What", key: "body", cell: (e) => e.body ?? Object.entries(e.attributes).map(([k, v]) => `${k}=${String(v)}`).join(" ") },
 ];
 
 /** EventsView lists the last events, the newest first. */
@@ -29,7 +29,7 @@ export function EventsView({ params }: { params: URLSearchParams }) {
       <Filters names={[["cluster", "Cluster"], ["node", "Node"], ["gpu", "GPU"]]} params={params} />
       <Paged
         route="events"
-        filter={{ cluster: params.get("cluster"), node: params.get("node"), gpu: params.get("gpu") }}
+        filter={filterOf(["cluster", "node", "gpu"], params)}
         sort={params.get("sort") ?? ""}
         caption="Events"
         columns={EVENT_COLUMNS}

@@ -4,7 +4,7 @@
 import { celsius, clock, hertz, percent, place, text, watts, words } from "../core/format";
 import { gpuLink, nodeLink } from "../core/route";
 import type { GPU } from "../core/types";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { core } from "../parts/gpu-text";
 import { Meter } from "../parts/meter";
 import { Paged } from "../parts/paged";
@@ -33,19 +33,19 @@ const COLUMNS: Column<GPU, "metrics">[] = [
 ];
 
 const FILTERS: [string, string][] = [
-  ["cluster", "Cluster"], ["node", "Node"], ["namespace", "Namespace"], ["workload", "Workload"], ["slurm_account", "Slurm account"], ["label", "Label"],
+  ["cluster", "Cluster"], ["node", "Node"], ["namespace", "Namespace"], ["workload_kind", "Kind"], ["workload", "Workload"], ["slurm_account", "Slurm account"], ["label", "Label"], ["status", "Status"],
 ];
 
 /** GPUsView lists GPUs, also those of a team or a workload. */
 export function GPUsView({ params }: { params: URLSearchParams }) {
-  const keys = [...FILTERS.map(([key]) => key), "workload_kind", "status"];
+  const keys = FILTERS.map(([key]) => key);
   return (
     <>
       <h1>GPUs</h1>
       <Filters names={FILTERS} params={params} />
       <Paged
         route="metrics"
-        filter={Object.fromEntries(keys.map((key) => [key, params.get(key)]))}
+        filter={filterOf(keys, params)}
         sort={params.get("sort") ?? ""}
         caption="GPUs"
         columns={COLUMNS}

@@ -52,6 +52,7 @@ function Body({ n }: { n: Node }) {
           {n.readable === false && <Badge kind="degraded" word="cannot be read" />}
           {n.readable !== false && n.state === "live" && <Badge kind="ok" word="live" />}
         </span>
+        <a href={link("events", about)}>Events</a>
       </div>
       {n.readable === false && <Unreadable sources={n.sources} />}
       <div class="panels">

@@ -5,7 +5,7 @@ import { count, percent, place, text, watts } from "../core/format";
 import { isHidden, useHidden } from "../core/hidden";
 import { nodeLink } from "../core/route";
 import type { Summary } from "../core/types";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Meter } from "../parts/meter";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
@@ -14,7 +14,7 @@ import type { Column } from "../parts/table";
 const COLUMNS: Column<Summary, "summary">[] = [
   { title: "Node", key: "group", cell: (s) => <a href={nodeLink(s.cluster, s.group ?? "")}>{text(s.group)}</a> },
   { title: "Cluster", key: "cluster", cell: (s) => text(s.cluster) },
-  { title: "State", cell: (s) => <NodeState s={s} /> },
+  { title: "State", key: "health", cell: (s) => <NodeState s={s} /> },
   { title: "GPUs", key: "gpus", number: true, cell: (s) => count(s.gpus) },
   { title: "Failed", key: "failed", number: true, cell: (s) => count(s.failed) },
   { title: "Utilization", key: "utilization", number: true, cell: (s) => <Meter share={s.utilization} label="mean utilization" /> },
@@ -45,7 +45,7 @@ export function NodesView({ params }: { params: URLSearchParams }) {
       <Filters names={[["cluster", "Cluster"]]} params={params} />
       <Paged
         route="summary"
-        filter={{ by: "node", cluster: params.get("cluster") }}
+        filter={{ by: "node", ...filterOf(["cluster"], params) }}
         sort={params.get("sort") ?? ""}
         caption="Nodes"
         columns={COLUMNS}

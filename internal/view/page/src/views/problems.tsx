@@ -5,18 +5,18 @@ import { clock, count, duration, place, text } from "../core/format";
 import { hide, isHidden, showAll, useHidden } from "../core/hidden";
 import { gpuLink, nodeLink } from "../core/route";
 import type { Finding } from "../core/types";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
 
 const COLUMNS: Column<Finding, "problems">[] = [
-  { title: "What", cell: (f) => <Badge kind={f.severity} word={f.what} /> },
+  { title: "What", key: "severity", cell: (f) => <Badge kind={f.severity} word={f.what} /> },
   { title: "Where", key: "node", cell: (f) => <Where f={f} /> },
   { title: "Since", key: "begin", cell: (f) => <Since f={f} /> },
-  { title: "Held by", cell: (f) => text(f.workloads.join(", ")) },
-  { title: "Why", cell: (f) => `${f.detail} ${f.consequence}` },
-  { title: "What to do", cell: (f) => <>{f.remedy} <a href={f.runbook}>Runbook</a>{f.kind === "stale" && <> <Hide f={f} /></>}</> },
+  { title: "Held by", key: "workloads", cell: (f) => text(f.workloads.join(", ")) },
+  { title: "Why", key: "detail", cell: (f) => `${f.detail} ${f.consequence}` },
+  { title: "What to do", key: "remedy", cell: (f) => <>{f.remedy} <a href={f.runbook}>Runbook</a>{f.kind === "stale" && <> <Hide f={f} /></>}</> },
 ];
 
 const ENDED: Column<Finding, "problems">[] = [
@@ -57,7 +57,7 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
       <Filters names={[["cluster", "Cluster"], ["node", "Node"]]} params={params} />
       <Paged
         route="problems"
-        filter={{ cluster: params.get("cluster"), node: params.get("node") }}
+        filter={filterOf(["cluster", "node"], params)}
         sort={params.get("sort") ?? ""}
         caption="Problems"
         columns={COLUMNS}
@@ -68,7 +68,7 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
       <h2>Ended</h2>
       <Paged
         route="problems"
-        filter={{ state: "ended", cluster: params.get("cluster"), node: params.get("node") }}
+        filter={{ state: "ended", ...filterOf(["cluster", "node"], params) }}
         sort="-end"
         caption="Ended problems"
         columns={ENDED}

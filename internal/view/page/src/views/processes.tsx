@@ -1,7 +1,7 @@
 // Copyright The gpureceiver Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { PROCESS_COLUMNS, processKey } from "../parts/process-table";
 
@@ -15,7 +15,7 @@ export function ProcessesView({ params }: { params: URLSearchParams }) {
       <Filters names={FILTERS} params={params} />
       <Paged
         route="processes"
-        filter={Object.fromEntries(FILTERS.map(([key]) => [key, params.get(key)]))}
+        filter={filterOf(FILTERS.map(([key]) => key), params)}
         sort={params.get("sort") ?? "-memory_bytes"}
         caption="Processes"
         columns={PROCESS_COLUMNS}

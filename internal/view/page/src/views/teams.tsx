@@ -5,7 +5,7 @@ import { clock, count, hours, joules, place, text, watts } from "../core/format"
 import { link, replaceParams } from "../core/route";
 import type { Team } from "../core/types";
 import { Choice } from "../parts/choice";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
@@ -48,11 +48,16 @@ export function TeamsView({ params }: { params: URLSearchParams }) {
       <h1>Teams</h1>
       <div class="tools">
         <Choice name="Team by" values={BY} value={by} onChange={(v) => replaceParams({ by: v, sort: null })} />
-        <Filters names={by === "label" ? [["label", "Label"], ["cluster", "Cluster"]] : [["cluster", "Cluster"]]} params={params} />
+        {by === "label" && (
+          <label>
+            Label <input type="text" value={label} maxLength={253} spellcheck={false} autocomplete="off" onChange={(e) => replaceParams({ label: e.currentTarget.value.trim() })} />
+          </label>
+        )}
+        <Filters names={[["cluster", "Cluster"]]} params={params} />
       </div>
       <Paged
         route="teams"
-        filter={{ by, label, cluster: params.get("cluster") }}
+        filter={{ ...filterOf(["cluster"], params), by, label }}
         sort={params.get("sort") ?? "-idle_seconds"}
         caption="Teams"
         columns={columns(label)}

@@ -4,7 +4,7 @@
 import { bytes, clock, count, hours, joules, place, text, watts } from "../core/format";
 import { link } from "../core/route";
 import type { Workload } from "../core/types";
-import { Filters } from "../parts/filters";
+import { filterOf, Filters } from "../parts/filters";
 import { Paged } from "../parts/paged";
 import { Badge } from "../parts/status";
 import type { Column } from "../parts/table";
@@ -36,7 +36,7 @@ export function WorkloadsView({ params }: { params: URLSearchParams }) {
       <Filters names={names} params={params} />
       <Paged
         route="workloads"
-        filter={Object.fromEntries(names.map(([key]) => [key, params.get(key)]))}
+        filter={filterOf(names.map(([key]) => key), params)}
         sort={params.get("sort") ?? "idle_since"}
         caption="Workloads"
         columns={COLUMNS}

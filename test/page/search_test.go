@@ -1,0 +1,170 @@
+// Copyright The gpureceiver Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelgpu/gpureceiver/internal/view"
+	"github.com/otelgpu/gpureceiver/internal/view/viewtest"
+	"github.com/otelgpu/gpureceiver/test/page/fleets"
+)
+
+// search goes to the search box by its key and types a text.
+func (p *tab) search(text string) {
+	p.t.Helper()
+	for _, e := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		require.NoError(p.t, call(p.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: e, Key: "/", Code: "Slash"}))
+	}
+	p.until(focused + `.matches(".search input")`)
+	require.NoError(p.t, call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}))
+}
+
+// The search box finds each thing by a part of any of its names, by the keyboard alone.
+func TestSearch(t *testing.T) {
+	s := fleets.Copy(viewtest.Snapshot())
+	g := node(s, "prod", "n1").GPUs[0]
+	g.SerialNumber = new("1654922001234")
+	p := open(t, s, "/")
+	p.until(`document.querySelector("main").innerText.length > 0`)
+	for text, want := range map[string]string{
+		"n2":            "#/node?cluster=prod&node=n2",
+		"gpu-N1-3":      "#/gpu?id=GPU-n1-3",
+		"922001":        "#/gpu?id=" + g.ID,
+		"workstation-0": "#/gpu?id=GPU-workstation-0",
+	} {
+		p.visit("/")
+		p.search(text)
+		p.key(kb.Enter) // before the suggestions are there
+		p.until(`location.hash === "` + want + `"`)
+	}
+	for _, part := range []string{*g.Containers[0].Pod, *g.Containers[0].Workload} {
+		p.visit("/")
+		p.search(part)
+		p.until(`[...document.querySelectorAll('[role="option"]')].some(e => e.innerText.includes("` + g.ID + `"))`)
+	}
+	// The process with exactly this number is first.
+	process := g.Processes[0]
+	p.key(kb.Escape)
+	p.search(fmt.Sprint(process.PID))
+	p.until(`[...document.querySelectorAll('[role="option"]')].find(e => e.innerText.startsWith("process"))?.innerText.startsWith("process ` + fmt.Sprint(process.PID) + ` ")`)
+	assert.Equal(t, "true", eval[string](p, `document.querySelector('[role="option"]').ariaSelected`))
+	assert.Empty(t, breaches(p))
+	p.key(kb.ArrowDown)
+	p.until(`document.querySelectorAll('[role="option"]')[1]?.ariaSelected === "true" || document.querySelectorAll('[role="option"]').length === 1`)
+	p.key(kb.Escape)
+	p.until(`document.querySelectorAll('[role="option"]').length === 0`)
+	p.search("no such thing")
+	p.until(`document.querySelector(".search .nothing")?.innerText === "Nothing matches “no such thing”."`)
+	p.size(390, 844)
+	assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), 390)
+}
+
+// A filter applies while typing, matches parts of words, and says so if nothing matches.
+func TestFilterWhileTyping(t *testing.T) {
+	p := open(t, viewtest.Snapshot(), "/#/gpus?cluster=lab")
+	p.until(`document.querySelectorAll("main tbody tr").length === 2`)
+	eval[any](p, `[...document.querySelectorAll(".filters .chip")].find(e => e.innerText.includes("lab")).click()`)
+	p.until(`document.querySelectorAll("main tbody tr").length > 2`)
+	typed := func(text string) {
+		eval[any](p, `document.querySelector(".filters input").select()`)
+		require.NoError(t, call(p.ctx, input.InsertText, input.InsertTextParams{Text: text}))
+	}
+	typed("i300x")
+	p.until(`document.querySelectorAll("main tbody tr").length === 2 && [...document.querySelectorAll("main tbody tr")].every(e => e.innerText.includes("MI300X"))`)
+	typed("zzz")
+	p.until(`document.querySelector("main .empty")?.innerText.includes("Nothing matches the filter")`)
+	eval[any](p, `document.querySelector("main .empty button").click()`)
+	p.until(`document.querySelectorAll("main tbody tr").length > 2`)
+}
+
+// Each column of these lists sorts on the server. Severity and health are sorted by how bad they are.
+func TestSortByEachColumn(t *testing.T) {
+	p := open(t, viewtest.Snapshot(), "/")
+	for _, name := range []string{"problems", "nodes", "events", "gpus", "workloads", "processes", "teams"} {
+		p.visit("/#/" + name)
+		p.until(`document.querySelector("main table")`)
+		assert.Zero(t, eval[int](p, `[...document.querySelector("main table").querySelectorAll("thead th")].filter(h => !h.querySelector("button")).length`), name)
+		columns := eval[int](p, `document.querySelector("main table").querySelectorAll("thead th button").length`)
+		for i := range columns {
+			eval[any](p, fmt.Sprintf(`document.querySelector("main table").querySelectorAll("thead th button")[%d].click()`, i))
+			p.until(fmt.Sprintf(`document.querySelector("main table")?.querySelectorAll("thead th")[%d]?.ariaSort && !document.querySelector("main .notice-error")`, i))
+		}
+	}
+	p.visit("/#/nodes?sort=health")
+	p.until(`document.querySelector("main tbody tr")?.innerText.includes("GPU failed")`)
+}
+
+// story adds what happened on a node, and what a team wasted, to a fleet.
+type story struct{ *fleets.Reader }
+
+func (r story) Events() []view.Event {
+	at := viewtest.Now.Add(-time.Hour)
+	return []view.Event{{
+		UID: "story", Name: "hw.gpu.xid", Time: at, Observed: at, Severity: "ERROR", Body: new("XID 79: the GPU has fallen off the bus"),
+		Node: new("gpu-os-101"), Cluster: new("osaka"), GPU: new("GPU-gpu-os-101-3"), Attributes: map[string]any{},
+	}}
+}
+
+// Five tasks on 8,000 GPUs, each in at most three actions, with only what a person sees: links, headings, the search box.
+func TestTasks(t *testing.T) {
+	reader := story{fleets.NewReader(fleets.Large(1000))}
+	p := openHandler(t, reader.Reader, fleets.Handler(reader), "/")
+	actions := 0
+	click := func(selector, text string) {
+		t.Helper()
+		actions++
+		found := fmt.Sprintf(`[...document.querySelectorAll(%q)].find(e => e.innerText.includes(%q))`, selector, text)
+		p.until(found)
+		eval[any](p, found+`.click()`)
+	}
+	task := func(name, answer string, do func()) {
+		t.Helper()
+		actions = 0
+		p.visit("/")
+		p.until(`document.querySelector(".map canvas")?.width > 300`)
+		start := time.Now()
+		do()
+		p.until(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, answer))
+		t.Logf("%s: %d actions, %v of the machine", name, actions, time.Since(start).Round(time.Millisecond))
+		assert.LessOrEqual(t, actions, 3, name)
+	}
+	type gpus = view.Metrics
+
+	failed := ask[view.List[view.Finding]](p, "problems?severity=error").Items
+	worst := failed[slices.IndexFunc(failed[:3], func(f view.Finding) bool { return len(f.Workloads) > 0 })]
+	pod := *ask[view.GPU](p, "metrics/"+*worst.GPU).Containers[0].Pod
+	task("the failed GPU and its pod", pod, func() {
+		click(fmt.Sprintf(".situation a[title=%q]", *worst.GPU), fmt.Sprintf("GPU %d", *worst.Index)) // beside its node
+	})
+	hottest := ask[gpus](p, "metrics?sort=-temperature_celsius&limit=1").GPUs[0]
+	task("the hottest GPU", place(hottest.Cluster, hottest.Node), func() {
+		click("nav a", "GPUs")
+		click("th button", "Temperature")
+	})
+	assert.Contains(t, p.text("main tbody tr"), place(hottest.Cluster, hottest.Node))
+	task("the team that wastes most", *ask[view.List[view.Team]](p, "teams?sort=-idle_seconds").Items[0].Name, func() { click("nav a", "Teams") })
+	task("what happened on a node an hour ago", "XID 79: the GPU has fallen off the bus", func() {
+		actions++
+		p.search("gpu-os-101")
+		actions++
+		p.key(kb.Enter)
+		click("main a", "Events")
+	})
+	held := ask[view.List[view.Workload]](p, "workloads?search=train-17&limit=1").Items[0]
+	task("where a workload runs", held.Name+"-0 / main", func() {
+		actions++
+		p.search(held.Name)
+		click(`[role="option"]`, *held.Namespace+"/"+held.Name)
+	})
+	p.until(fmt.Sprintf(`document.querySelector(".pager")?.innerText.includes("of %d") || document.querySelectorAll("main tbody tr").length === %d`, len(held.GPUs), len(held.GPUs)))
+}
