@@ -56,7 +56,9 @@ func (t *table[T]) page(r *route.Request, all []T) (page[T], error) {
 	if text != "" {
 		all = slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !t.contains(v, text) })
 	}
-	partly := func(v T) bool { return text != "" && sort == t.order && !t.matches(v, func(s string) bool { return s == text }) }
+	partly := func(v T) bool {
+		return text != "" && sort == t.order && !t.matches(v, func(s string) bool { return s == text })
+	}
 	p := page[T]{total: len(all), items: []T{}}
 	entries := make([]ranked[T], 0, len(all))
 	for _, v := range all {
