@@ -6,6 +6,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -55,8 +56,8 @@ func TestSearch(t *testing.T) {
 	// The process with exactly this number is first.
 	process := g.Processes[0]
 	p.key(kb.Escape)
-	p.search(fmt.Sprint(process.PID))
-	p.until(`[...document.querySelectorAll('[role="option"]')].find(e => e.innerText.startsWith("process"))?.innerText.startsWith("process ` + fmt.Sprint(process.PID) + ` ")`)
+	p.search(strconv.Itoa(process.PID))
+	p.until(`[...document.querySelectorAll('[role="option"]')].find(e => e.innerText.startsWith("process"))?.innerText.startsWith("process ` + strconv.Itoa(process.PID) + ` ")`)
 	assert.Equal(t, "true", eval[string](p, `document.querySelector('[role="option"]').ariaSelected`))
 	assert.Empty(t, breaches(p))
 	p.key(kb.ArrowDown)
@@ -100,6 +101,11 @@ func TestSortByEachColumn(t *testing.T) {
 			p.until(fmt.Sprintf(`document.querySelector("main table")?.querySelectorAll("thead th")[%d]?.ariaSort && !document.querySelector("main .notice-error")`, i))
 		}
 	}
+	// The problems that ended sort apart from those of now.
+	p.visit("/#/problems?sort=node")
+	p.until(`document.querySelectorAll("main table").length === 2`)
+	eval[any](p, `[...document.querySelectorAll("main table")][1].querySelector("thead th button").click()`)
+	p.until(`location.hash.includes("sort=node") && location.hash.includes("ended=severity")`)
 	p.visit("/#/nodes?sort=health")
 	p.until(`document.querySelector("main tbody tr")?.innerText.includes("GPU failed")`)
 }

@@ -22,6 +22,7 @@ interface Props<T, R extends keyof Columns> {
   route: R; // of the API
   filter: Record<string, string | null>;
   sort: string;
+  sortParam?: string; // the parameter of the page's address that contains the sort
   caption: string;
   columns: Column<T, R>[];
   id: (row: T, i: number) => string;
@@ -31,7 +32,7 @@ interface Props<T, R extends keyof Columns> {
 }
 
 /** Paged is a list of the API, a page of 50 at a time, or of 1,000, to print it or to search it. */
-export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
+export function Paged<T, R extends keyof Columns>({ route, filter, sort, sortParam = "sort", caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
@@ -42,10 +43,10 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, caption
     <Answer of={answer}>
       {(list) => {
         const rows = list.items ?? list.gpus ?? [];
-        const chosen = [...parse().params.keys()].filter((key) => !["sort", "by", "label"].includes(key) || route !== "teams" && key === "label");
+        const chosen = [...parse().params.keys()].filter((key) => !["sort", "ended", ...(route === "teams" ? ["by", "label"] : [])].includes(key));
         return <>
           {note?.(rows)}
-          <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ sort: s })} empty={chosen.length === 0 ? empty : <>
+          <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ [sortParam]: s })} empty={chosen.length === 0 ? empty : <>
             Nothing matches the filter. <button type="button" onClick={() => replaceParams(Object.fromEntries(chosen.map((key) => [key, null])))}>Show all</button>
           </>} />
           {list.total > PAGE && (

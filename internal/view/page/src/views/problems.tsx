@@ -69,7 +69,8 @@ export function ProblemsView({ params }: { params: URLSearchParams }) {
       <Paged
         route="problems"
         filter={{ state: "ended", ...filterOf(["cluster", "node"], params) }}
-        sort="-end"
+        sort={params.get("ended") ?? "-end"}
+        sortParam="ended"
         caption="Ended problems"
         columns={ENDED}
         id={(f) => [f.kind, f.cluster, f.node, f.gpu, f.source, f.vendor, f.end].join(" ")}
