@@ -4,6 +4,7 @@
 package gpuledgerexporter
 
 import (
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -104,6 +105,35 @@ func TestStartAtTheSameTime(t *testing.T) {
 			require.NoError(t, <-errs)
 		}
 		assert.Len(t, contents(t, newLedger(t, database).db.DB, "SELECT uid FROM gpu_events"), 5)
+	})
+}
+
+// With TLS the connection is encrypted, and a server with a certificate of another authority is refused.
+func TestTLS(t *testing.T) {
+	certificate := os.Getenv("LEDGER_CERTIFICATE")
+	if certificate == "" {
+		t.Skip("LEDGER_CERTIFICATE names no file: make test-ledger")
+	}
+	stranger := httptest.NewTLSServer(nil)
+	defer stranger.Close()
+	other := filepath.Join(t.TempDir(), "other.pem")
+	require.NoError(t, os.WriteFile(other, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Certificate().Raw}), 0o600))
+	onEach(t, func(t *testing.T, newURL func() string) {
+		database := newURL()
+		if strings.HasPrefix(database, "sqlite:") {
+			return // it has no connections
+		}
+		with := func(authority string) *instance {
+			return newLedger(t, database, func(c *Config) { c.TLS.GetOrInsertDefault().CAFile = authority })
+		}
+		require.ErrorContains(t, with(other).consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")), "certificate signed by unknown authority")
+		l := with(certificate)
+		require.NoError(t, l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")))
+		encrypted := map[dialect]string{
+			postgres: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl",
+			mySQL:    "SELECT variable_value FROM information_schema.session_status WHERE variable_name = 'Ssl_cipher' AND variable_value <> ''",
+		}[l.db.dialect]
+		assert.Len(t, contents(t, l.db.DB, encrypted), 1)
 	})
 }
 

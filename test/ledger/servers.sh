@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts PostgreSQL and MariaDB, runs a command with their URLs in LEDGER_POSTGRES and LEDGER_MARIADB, and stops them. The servers are the
 # machine's own or those of Debian's packages, which are unpacked and not installed. A server that cannot be had is reported, and has no URL.
-# A server that is killed starts again; its process is in the file LEDGER_POSTGRES_PID or LEDGER_MARIADB_PID.
+# Both have a certificate for 127.0.0.1, in the file LEDGER_CERTIFICATE. A server that is killed starts again; its process is in the file LEDGER_POSTGRES_PID or LEDGER_MARIADB_PID.
 #
 #   servers.sh go test ./...
 #
@@ -74,6 +74,14 @@ serve() {
 	done
 }
 
+# certificate makes a certificate that signs itself.
+certificate() {
+	"${as[@]}" openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ledger -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$dir/key.pem" -out "$dir/certificate.pem" >>"$dir/log" 2>&1
+	"${as[@]}" chmod 600 "$dir/key.pem"
+	export LEDGER_CERTIFICATE=$dir/certificate.pem
+}
+
 start_postgres() {
 	local bin port
 	bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)
@@ -84,7 +92,8 @@ start_postgres() {
 	fi
 	port=$(free_port)
 	"${as[@]}" "$bin/initdb" -D "$dir/postgres" -U ledger -A trust -E UTF8 --no-sync >>"$dir/log" 2>&1 || return
-	serve postgres "${as[@]}" "$bin/postgres" -D "$dir/postgres" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= 2>>"$dir/log" &
+	serve postgres "${as[@]}" "$bin/postgres" -D "$dir/postgres" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+		-c ssl=on -c ssl_cert_file="$dir/certificate.pem" -c ssl_key_file="$dir/key.pem" 2>>"$dir/log" &
 	pids+=($!)
 	wait_for_port "$port" $! || return
 	export LEDGER_POSTGRES_PID=$dir/postgres.pid LEDGER_POSTGRES="postgres://ledger@127.0.0.1:$port/postgres?sslmode=disable"
@@ -103,12 +112,14 @@ start_mariadb() {
 		cat "$root"/usr/share/mysql/mysql_system_tables.sql "$root"/usr/share/mysql/mysql_performance_tables.sql "$root"/usr/share/mysql/mysql_system_tables_data.sql
 	} | "${as[@]}" "$root/usr/sbin/mariadbd" "${options[@]}" --bootstrap --skip-networking >>"$dir/log" 2>&1 || return
 	serve mariadb "${as[@]}" "$root/usr/sbin/mariadbd" "${options[@]}" --skip-grant-tables --skip-networking=0 --bind-address=127.0.0.1 --port="$port" \
-		--socket="$dir/mariadb.sock" 2>>"$dir/log" &
+		--socket="$dir/mariadb.sock" --ssl-cert="$dir/certificate.pem" --ssl-key="$dir/key.pem" 2>>"$dir/log" &
 	pids+=($!)
 	wait_for_port "$port" $! || return
 	export LEDGER_MARIADB_PID=$dir/mariadb.pid LEDGER_MARIADB="mysql://root@127.0.0.1:$port/mysql"
 }
 
+command -v openssl >/dev/null || { echo "test/ledger: openssl is missing" >&2; exit 1; }
+certificate
 for server in postgres mariadb; do
 	if ! start_$server; then
 		{ tail -5 "$dir/log" "$dir/$server.log" 2>/dev/null || true; } >&2
