@@ -73,7 +73,7 @@ func sameNode(p *tab, n *view.Node) {
 	same(p, n.Name+": facts", func() map[string]string { return nodeFacts(ask[view.Node](p, path)) },
 		func() map[string]string { return pick(shownFacts(p), nodeFacts(*n)) })
 	same(p, n.Name+": sources", func() []string { return sourceLines(ask[view.Node](p, path)) }, func() []string {
-		return eval[[]string](p, `[...document.querySelectorAll("main ul.plain li")].map(e => e.innerText.trim())`)
+		return eval[[]string](p, `[...document.querySelectorAll("main ul.plain:not(.chart-list) li")].map(e => e.innerText.trim())`)
 	})
 }
 
