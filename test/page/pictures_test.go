@@ -30,10 +30,6 @@ func TestPictures(t *testing.T) {
 	p = open(t, fleets.Large(1000), "/")
 	p.until(`document.querySelector(".map canvas")?.width > 300`)
 	p.pictures(filepath.Join(directory, "page-fleet-8000"))
-	p.visit("/#/gpus?sort=-temperature_celsius")
-	p.until(`document.querySelectorAll("tbody tr").length === 50`)
-	p.size(1280, 480)
-	p.pictures(filepath.Join(directory, "page-gpus"))
 	machine := fleets.Large(8)
 	machine.Nodes, machine.Clusters = machine.Nodes[:1], machine.Clusters[:1]
 	p = open(t, machine, "/")

@@ -5,6 +5,7 @@ package page
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -90,15 +91,20 @@ func TestFilterWhileTyping(t *testing.T) {
 
 // Each column of these lists sorts on the server. Severity and health are sorted by how bad they are.
 func TestSortByEachColumn(t *testing.T) {
+	worst := []string{"error", "warn", "info"}
 	p := open(t, viewtest.Snapshot(), "/")
-	for _, name := range []string{"problems", "nodes", "events", "gpus", "workloads", "processes", "teams"} {
-		p.visit("/#/" + name)
-		p.until(`document.querySelector("main table")`)
-		assert.Zero(t, eval[int](p, `[...document.querySelector("main table").querySelectorAll("thead th")].filter(h => !h.querySelector("button")).length`), name)
-		columns := eval[int](p, `document.querySelector("main table").querySelectorAll("thead th button").length`)
-		for i := range columns {
-			eval[any](p, fmt.Sprintf(`document.querySelector("main table").querySelectorAll("thead th button")[%d].click()`, i))
-			p.until(fmt.Sprintf(`document.querySelector("main table")?.querySelectorAll("thead th")[%d]?.ariaSort && !document.querySelector("main .notice-error")`, i))
+	for path, caption := range map[string]string{
+		"problems": "Problems", "nodes": "Nodes", "events": "Events", "gpus": "GPUs", "workloads": "Workloads", "processes": "Processes", "teams": "Teams",
+		"node?cluster=prod&node=n1": "GPUs of prod/n1",
+	} {
+		p.visit("/#/" + path)
+		table := fmt.Sprintf(`[...document.querySelectorAll("main table")].find(t => t.caption.textContent === %q)`, caption)
+		p.until(table)
+		assert.Zero(t, eval[int](p, `[...`+table+`.querySelectorAll("thead th")].filter(h => !h.querySelector("button")).length`), path)
+		for i := range eval[int](p, table+`.querySelectorAll("thead th button").length`) {
+			p.until(table) // it is away while the server sorts it
+			eval[any](p, fmt.Sprintf(`%s.querySelectorAll("thead th button")[%d].click()`, table, i))
+			p.until(fmt.Sprintf(`%s?.querySelectorAll("thead th")[%d].ariaSort && !document.querySelector("main .notice-error")`, table, i))
 		}
 	}
 	// The problems that ended sort apart from those of now.
@@ -106,6 +112,12 @@ func TestSortByEachColumn(t *testing.T) {
 	p.until(`document.querySelectorAll("main table").length === 2`)
 	eval[any](p, `[...document.querySelectorAll("main table")][1].querySelector("thead th button").click()`)
 	p.until(`location.hash.includes("sort=node") && location.hash.includes("ended=severity")`)
+	p.visit("/#/events?sort=severity")
+	p.until(`document.querySelectorAll("main tbody tr").length > 2`)
+	severities := eval[[]string](p, `[...document.querySelectorAll("main tbody tr")].map(e => e.children[1].innerText)`)
+	assert.True(t, slices.IsSortedFunc(severities, func(a, b string) int { return slices.Index(worst, a) - slices.Index(worst, b) }), severities)
+	p.visit("/#/node?cluster=prod&node=n1&sort=-temperature_celsius")
+	p.until(`document.querySelector("main tbody tr")?.innerText.includes("88 °C")`)
 	p.visit("/#/nodes?sort=health")
 	p.until(`document.querySelector("main tbody tr")?.innerText.includes("GPU failed")`)
 }
@@ -133,7 +145,11 @@ func TestTasks(t *testing.T) {
 		p.until(found)
 		eval[any](p, found+`.click()`)
 	}
-	task := func(name, answer string, do func()) {
+	directory := t.TempDir()
+	if *update {
+		directory = filepath.Join("..", "..", "docs", "images")
+	}
+	task := func(name, picture, answer string, do func()) {
 		t.Helper()
 		actions = 0
 		p.visit("/")
@@ -143,23 +159,26 @@ func TestTasks(t *testing.T) {
 		p.until(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, answer))
 		t.Logf("%s: %d actions, %v of the machine", name, actions, time.Since(start).Round(time.Millisecond))
 		assert.LessOrEqual(t, actions, 3, name)
+		p.size(1280, 480)
+		p.picture(filepath.Join(directory, picture+".png"))
+		p.size(1280, 900)
 	}
 	type gpus = view.Metrics
 
 	failed := ask[view.List[view.Finding]](p, "problems?severity=error").Items
 	worst := failed[slices.IndexFunc(failed[:3], func(f view.Finding) bool { return len(f.Workloads) > 0 })]
 	pod := *ask[view.GPU](p, "metrics/"+*worst.GPU).Containers[0].Pod
-	task("the failed GPU and its pod", pod, func() {
+	task("the failed GPU and its pod", "page-task-failed", pod, func() {
 		click(fmt.Sprintf(".situation a[title=%q]", *worst.GPU), fmt.Sprintf("GPU %d", *worst.Index)) // beside its node
 	})
 	hottest := ask[gpus](p, "metrics?sort=-temperature_celsius&limit=1").GPUs[0]
-	task("the hottest GPU", place(hottest.Cluster, hottest.Node), func() {
+	task("the hottest GPU", "page-task-hottest", place(hottest.Cluster, hottest.Node), func() {
 		click("nav a", "GPUs")
 		click("th button", "Temperature")
 	})
 	assert.Contains(t, p.text("main tbody tr"), place(hottest.Cluster, hottest.Node))
-	task("the team that wastes most", *ask[view.List[view.Team]](p, "teams?sort=-idle_seconds").Items[0].Name, func() { click("nav a", "Teams") })
-	task("what happened on a node an hour ago", "XID 79: the GPU has fallen off the bus", func() {
+	task("the team that wastes most", "page-task-waste", *ask[view.List[view.Team]](p, "teams?sort=-idle_seconds").Items[0].Name, func() { click("nav a", "Teams") })
+	task("what happened on a node an hour ago", "page-task-past", "XID 79: the GPU has fallen off the bus", func() {
 		actions++
 		p.search("gpu-os-101")
 		actions++
@@ -167,7 +186,7 @@ func TestTasks(t *testing.T) {
 		click("main a", "Events")
 	})
 	held := ask[view.List[view.Workload]](p, "workloads?search=train-17&limit=1").Items[0]
-	task("where a workload runs", held.Name+"-0 / main", func() {
+	task("where a workload runs", "page-task-workload", held.Name+"-0 / main", func() {
 		actions++
 		p.search(held.Name)
 		click(`[role="option"]`, *held.Namespace+"/"+held.Name)

@@ -6,6 +6,7 @@ package api
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/otelgpu/gpureceiver/internal/view"
@@ -20,7 +21,7 @@ func eventTable() *table[view.Event] {
 		columns: []column[view.Event]{
 			{"time", func(e view.Event) any { return e.Time }},
 			{"observed", func(e view.Event) any { return e.Observed }},
-			{"severity", func(e view.Event) any { return e.Severity }},
+			{"severity", func(e view.Event) any { return eventSeverity(e.Severity) }},
 			{"name", func(e view.Event) any { return e.Name }},
 			{"cluster", func(e view.Event) any { return e.Cluster }},
 			{"node", func(e view.Event) any { return e.Node }},
@@ -31,10 +32,20 @@ func eventTable() *table[view.Event] {
 	}
 }
 
+// eventSeverities are the severities as OTLP has them, the lowest first. A number from 2 to 4 can follow.
+var eventSeverities = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
+
+// eventSeverity is sorted by how bad it is, the worst first.
+type eventSeverity string
+
+func (s eventSeverity) rank() float64 {
+	return -float64(slices.Index(eventSeverities, strings.TrimRight(string(s), "234")))
+}
+
 func (h *Handler) eventRoutes() []route.Route {
 	name := route.Parameter{Name: "name", Example: "hw.gpu.status", Description: "Only events of this name."}
 	severity := route.Parameter{
-		Name: "severity", Kind: route.Choice, Choices: []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"},
+		Name: "severity", Kind: route.Choice, Choices: eventSeverities,
 		Description: "Only events of this severity or a higher one.",
 	}
 	since := route.Parameter{

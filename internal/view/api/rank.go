@@ -37,12 +37,15 @@ var healthOrder = []view.HealthClass{
 // rankOf returns the place of an entry by a value.
 func rankOf(value any, key string) rank {
 	r := rank{Key: strings.ToValidUTF8(key, "\uFFFD")} // as the cursor, which is JSON, has it
-	if health, ok := value.(view.HealthClass); ok {
-		r.Number = float64(slices.Index(healthOrder, health))
+	switch v := value.(type) {
+	case view.HealthClass:
+		r.Number = float64(slices.Index(healthOrder, v))
 		return r
-	}
-	if severity, ok := value.(view.Severity); ok {
-		r.Number = float64(query.SeverityRank(severity))
+	case view.Severity:
+		r.Number = float64(query.SeverityRank(v))
+		return r
+	case eventSeverity:
+		r.Number = v.rank()
 		return r
 	}
 	switch v := plain(value).(type) {

@@ -23,6 +23,7 @@ interface Props<T, R extends keyof Columns> {
   filter: Record<string, string | null>;
   sort: string;
   sortParam?: string; // the parameter of the page's address that contains the sort
+  fixed?: string[]; // parameters of the page's address that are no filters
   caption: string;
   columns: Column<T, R>[];
   id: (row: T, i: number) => string;
@@ -32,7 +33,7 @@ interface Props<T, R extends keyof Columns> {
 }
 
 /** Paged is a list of the API, a page of 50 at a time, or of 1,000, to print it or to search it. */
-export function Paged<T, R extends keyof Columns>({ route, filter, sort, sortParam = "sort", caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
+export function Paged<T, R extends keyof Columns>({ route, filter, sort, sortParam = "sort", fixed = [], caption, columns, id, empty, keep = () => true, note }: Props<T, R>) {
   // The cursors of the pages before this one; the last is this page's.
   const [trail, setTrail] = useState<string[]>([]);
   const about = query({ ...filter, sort });
@@ -43,7 +44,7 @@ export function Paged<T, R extends keyof Columns>({ route, filter, sort, sortPar
     <Answer of={answer}>
       {(list) => {
         const rows = list.items ?? list.gpus ?? [];
-        const chosen = [...parse().params.keys()].filter((key) => !["sort", "ended", ...(route === "teams" ? ["by", "label"] : [])].includes(key));
+        const chosen = [...parse().params.keys()].filter((key) => !["sort", "ended", ...fixed].includes(key));
         return <>
           {note?.(rows)}
           <Table caption={caption} columns={columns} rows={rows.filter(keep)} id={id} sort={sort} onSort={(s) => replaceParams({ [sortParam]: s })} empty={chosen.length === 0 ? empty : <>

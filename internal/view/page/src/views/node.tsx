@@ -10,9 +10,10 @@ import { Facts, Panel } from "../parts/facts";
 import { memoryText, temperatureText, powerText } from "../parts/gpu-text";
 import { Icon } from "../parts/icon";
 import { Meter } from "../parts/meter";
+import { Paged } from "../parts/paged";
 import { ProcessTable } from "../parts/process-table";
 import { Badge, Status } from "../parts/status";
-import { type Column, Table } from "../parts/table";
+import type { Column } from "../parts/table";
 import { NodeChart } from "./node-chart";
 
 /** NodeView shows one machine: whether it can be read, its GPUs, what runs on them. */
@@ -20,27 +21,27 @@ export function NodeView({ params }: { params: URLSearchParams }) {
   const cluster = params.get("cluster");
   const name = params.get("node") ?? "";
   const node = useResource<Node>(`nodes/${encodeURIComponent(cluster ?? "-")}/${encodeURIComponent(name)}`);
-  return <Answer of={node}>{(n) => <Body n={n} />}</Answer>;
+  return <Answer of={node}>{(n) => <Body n={n} sort={params.get("sort") ?? ""} />}</Answer>;
 }
 
-const COLUMNS: Column<GPU>[] = [
-  { title: "GPU", cell: (g) => <a class={g.parent ? "part" : undefined} href={gpuLink(g.id)}>{g.parent ? `${g.partition_profile ?? "partition"} ${g.index ?? ""}` : (g.index ?? g.id)}</a> },
-  { title: "Model", cell: (g) => text(g.model) },
-  { title: "State", cell: (g) => (
+const COLUMNS: Column<GPU, "metrics">[] = [
+  { title: "GPU", key: "index", cell: (g) => <a class={g.parent ? "part" : undefined} href={gpuLink(g.id)}>{g.parent ? `${g.partition_profile ?? "partition"} ${g.index ?? ""}` : (g.index ?? g.id)}</a> },
+  { title: "Model", key: "model", cell: (g) => text(g.model) },
+  { title: "State", key: "health", cell: (g) => (
     <span class="badges">
       <Status of={g} />
       {g.throttled.length > 0 && <Badge kind="throttled" word={g.throttled.map(words).join(", ")} />}
       {g.faults.length > 0 && <span class="quiet">{g.faults.map(words).join(", ")}</span>}
     </span>
   ) },
-  { title: "Utilization", number: true, cell: (g) => <Meter share={g.utilization.general} label="utilization" /> },
-  { title: "Memory", number: true, cell: (g) => memoryText(g) },
-  { title: "Temperature", number: true, cell: (g) => temperatureText(g) },
-  { title: "Power", number: true, cell: (g) => powerText(g) },
-  { title: "Processes", number: true, cell: (g) => count(g.processes.length) },
+  { title: "Utilization", key: "utilization", number: true, cell: (g) => <Meter share={g.utilization.general} label="utilization" /> },
+  { title: "Memory", key: "memory_used_bytes", number: true, cell: (g) => memoryText(g) },
+  { title: "Temperature", key: "temperature_celsius", number: true, cell: (g) => temperatureText(g) },
+  { title: "Power", key: "power_watts", number: true, cell: (g) => powerText(g) },
+  { title: "Processes", key: "processes", number: true, cell: (g) => count(g.processes.length) },
 ];
 
-function Body({ n }: { n: Node }) {
+function Body({ n, sort }: { n: Node; sort: string }) {
   const about = { cluster: n.cluster ?? "-", node: n.name };
   return (
     <>
@@ -77,8 +78,9 @@ function Body({ n }: { n: Node }) {
           {n.sources.length === 0 ? <p class="empty">No source reports whether it can read.</p> : <Sources n={n} />}
         </Panel>
       </div>
-      <Table caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} rows={n.gpus} id={(g) => g.id}
-        empty={n.readable === false ? "Its GPUs are unknown: the node cannot be read." : "This node has no GPU."} />
+      {n.gpus.length === 0
+        ? <p class="empty">{n.readable === false ? "Its GPUs are unknown: the node cannot be read." : "This node has no GPU."}</p>
+        : <Paged route="metrics" filter={about} sort={sort} fixed={["cluster", "node"]} caption={`GPUs of ${place(n.cluster, n.name)}`} columns={COLUMNS} id={(g) => g.id} empty="" />}
       <NodeChart n={n} />
       <NodeProcesses about={about} />
       {Object.keys(n.labels).length > 0 && <Panel title="Labels" wide><Facts rows={Object.entries(n.labels).sort()} /></Panel>}

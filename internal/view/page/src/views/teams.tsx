@@ -59,6 +59,7 @@ export function TeamsView({ params }: { params: URLSearchParams }) {
         route="teams"
         filter={{ ...filterOf(["cluster"], params), by, label }}
         sort={params.get("sort") ?? "-idle_seconds"}
+        fixed={["by", "label"]}
         caption="Teams"
         columns={columns(label)}
         id={(t) => [t.cluster, t.node, t.namespace, t.kind, t.name].join("/")}
