@@ -17,16 +17,6 @@ const PACE = 2000;
 
 /** useResource asks for a path now and after changes. An empty path asks for nothing. */
 export function useResource<T>(path: string): Resource<T> {
-  return useLoaded<T>(path, (signal) => get<T>(path, signal));
-}
-
-/** useResources asks for several paths together, as useResource does for one. */
-export function useResources<T>(paths: string[]): Resource<T[]> {
-  return useLoaded<T[]>(paths.join("\n"), (signal) => Promise.all(paths.map((path) => get<T>(path, signal))));
-}
-
-/** useLoaded calls request now, after changes, and when the key changes. */
-function useLoaded<T>(path: string, request: (signal: AbortSignal) => Promise<T>): Resource<T> {
   const [state, set] = useState<Resource<T> & { path: string }>({ path, data: undefined, error: undefined, at: 0 });
   useEffect(() => {
     if (path === "") return;
@@ -42,7 +32,7 @@ function useLoaded<T>(path: string, request: (signal: AbortSignal) => Promise<T>
       busy = true;
       again = false;
       try {
-        const data = await request(ended.signal);
+        const data = await get<T>(path, ended.signal);
         if (!ended.signal.aborted) set({ path, data, error: undefined, at: Date.now() });
       } catch (e) {
         if (!ended.signal.aborted) set((s) => ({ path, data: s.path === path ? s.data : undefined, error: e as Error, at: s.at }));

@@ -43,7 +43,7 @@ export function Readings({ g }: { g: GPU }) {
 const scope = (g: GPU) => ({ node: g.node, cluster: g.cluster ?? "-" });
 
 /** historyPath is the path of the API for the history of one metric of a GPU. */
-export const historyPath = (g: GPU, metric: string, since: string): string =>
+const historyPath = (g: GPU, metric: string, since: string): string =>
   `devices/${encodeURIComponent(g.id)}/history${query({ metric, ...scope(g), since })}`;
 
 interface Props extends Quantity {

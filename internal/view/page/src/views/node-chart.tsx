@@ -4,12 +4,11 @@
 import { useState } from "preact/hooks";
 import { query } from "../core/api";
 import { celsius, count, hertz, percent, rate, watts } from "../core/format";
-import { useResource, useResources } from "../core/resource";
-import type { EventList, History, Node } from "../core/types";
+import { useResource } from "../core/resource";
+import type { EventList, HistoryList, Node } from "../core/types";
 import { Answer } from "../parts/answer";
 import { Chart, ChartTable, isMark, type Quantity, type Range, RANGES } from "../parts/chart";
 import { Choice } from "../parts/choice";
-import { historyPath } from "./gpu-readings";
 
 const QUANTITIES: Quantity[] = [
   { name: "Utilization", metric: "hw.gpu.utilization", write: percent, top: 1 },
@@ -20,7 +19,7 @@ const QUANTITIES: Quantity[] = [
   { name: "PCIe traffic", metric: "hw.gpu.io", write: rate, binary: true },
 ];
 
-/** Each line is a request. */
+/** More lines are not told apart. */
 const MOST = 16;
 
 /** NodeChart draws one quantity of a node's GPUs over each other. */
@@ -30,7 +29,8 @@ export function NodeChart({ n }: { n: Node }) {
   const of = QUANTITIES.find((q) => q.name === name)!;
   const gpus = n.gpus.filter((g) => !g.parent);
   const drawn = gpus.slice(0, MOST);
-  const histories = useResources<History>(drawn.map((g) => historyPath(g, of.metric, RANGES[range])));
+  const path = `nodes/${encodeURIComponent(n.cluster ?? "-")}/${encodeURIComponent(n.name)}`;
+  const histories = useResource<HistoryList>(`${path}/history${query({ metric: of.metric, since: RANGES[range] })}`);
   const list = useResource<EventList>(`events${query({ node: n.name, cluster: n.cluster ?? "-", since: RANGES[range], limit: 200 })}`);
   if (drawn.length === 0) return null;
   const mixed = new Set(drawn.map((g) => g.vendor)).size > 1;
@@ -46,7 +46,7 @@ export function NodeChart({ n }: { n: Node }) {
       {gpus.length > MOST && <p class="quiet">The first {count(MOST)} of {count(gpus.length)} GPUs.</p>}
       <Answer of={histories}>
         {(all) => {
-          const shown = { of, events, series: all.map((h) => ({ id: h.id, name: names.get(h.id) ?? h.id, points: h.points })) };
+          const shown = { of, events, series: all.items.slice(0, MOST).map((h) => ({ id: h.id, name: names.get(h.id) ?? h.id, points: h.points })) };
           return <><Chart {...shown} ticks={5} /><ChartTable {...shown} /></>;
         }}
       </Answer>
