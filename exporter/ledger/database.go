@@ -130,30 +130,37 @@ var (
 	remediesOfSQLite   = map[int]string{sqlite3.SQLITE_FULL: full, sqlite3.SQLITE_READONLY: readOnly}
 )
 
-// classified makes an error permanent if the values are at fault, so that one record does not hold up all others. It says what to do about
-// other errors that last.
+// classified makes an error permanent if the values are at fault, so that one record does not hold up all others.
 func classified(err error) error {
+	var fromPostgres *pgconn.PgError
+	if errors.As(err, &fromPostgres) && (strings.HasPrefix(fromPostgres.Code, "22") || strings.HasPrefix(fromPostgres.Code, "23")) {
+		return consumererror.NewPermanent(err)
+	}
+	var fromMySQL *mysql.MySQLError
+	if errors.As(err, &fromMySQL) && strings.HasPrefix(string(fromMySQL.SQLState[:]), "22") {
+		return consumererror.NewPermanent(err)
+	}
+	return withRemedy(err)
+}
+
+// withRemedy says what to do about an error that lasts.
+func withRemedy(err error) error {
 	var fromPostgres *pgconn.PgError
 	var fromMySQL *mysql.MySQLError
 	var fromSQLite *sqlitedriver.Error
-	permanent, remedy := false, ""
+	remedy := ""
 	switch {
 	case errors.As(err, &fromPostgres):
-		permanent = strings.HasPrefix(fromPostgres.Code, "22") || strings.HasPrefix(fromPostgres.Code, "23")
 		remedy = remediesOfPostgres[fromPostgres.Code]
 	case errors.As(err, &fromMySQL):
-		permanent = strings.HasPrefix(string(fromMySQL.SQLState[:]), "22")
 		remedy = remediesOfMySQL[fromMySQL.Number]
 	case errors.As(err, &fromSQLite):
 		remedy = remediesOfSQLite[fromSQLite.Code()&0xff] // the rest is the extended code
 	}
-	if permanent {
-		return consumererror.NewPermanent(err)
+	if remedy == "" {
+		return err
 	}
-	if remedy != "" {
-		return fmt.Errorf("%w; %s", err, remedy)
-	}
-	return err
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 func (b *batch) writeAll(rows []row) error {

@@ -56,7 +56,7 @@ func migrate(ctx context.Context, db *sql.DB, d dialect, write bool) error {
 		if version, _ := versionOf(ctx, db); version == newest { // another program was faster: SQLite has no lock for this
 			return nil
 		}
-		return fmt.Errorf("create or update the tables: %w", classified(err))
+		return fmt.Errorf("create or update the tables: %w", withRemedy(err))
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestSortByEachColumn(t *testing.T) {
 			p.until(fmt.Sprintf(`%s?.querySelectorAll("thead th")[%d].ariaSort && !document.querySelector("main .notice-error")`, table, i))
 		}
 	}
-	// The problems that ended sort apart from those of now.
+	// The table of ended problems has an order of its own.
 	p.visit("/#/problems?sort=node")
 	p.until(`document.querySelectorAll("main table").length === 2`)
 	eval[any](p, `[...document.querySelectorAll("main table")][1].querySelector("thead th button").click()`)

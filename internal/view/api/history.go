@@ -95,7 +95,7 @@ func (h *Handler) history(w http.ResponseWriter, r *route.Request) error {
 	return writeJSON(w, h.historyOf(gpu.ID, r.Text("metric"), since, s.Time))
 }
 
-// historyOf returns the history of a GPU; without points if there is none.
+// historyOf returns the history of a GPU; without points if no history is kept.
 func (h *Handler) historyOf(id, metric string, since, now time.Time) view.History {
 	history, ok := h.reader.History(id, metric, since)
 	if !ok {
