@@ -127,7 +127,7 @@ func (f *Fleet) update(n *node, now time.Duration) {
 		f.state.expire(n, now)
 	}
 	if n.key.name != "" && !n.over() {
-		s := renderer{fields: f.state.fields, node: n, clockTime: f.clockTime, idleThreshold: f.settings.IdleThreshold, idleAfter: f.settings.IdleAfter}
+		s := renderer{fields: f.state.fields, node: n, empty: map[string]float64{}, clockTime: f.clockTime, idleThreshold: f.settings.IdleThreshold, idleAfter: f.settings.IdleAfter}
 		n.shown = s.render()
 		if silent { // it lost a GPU to another node
 			n.shown = staleOf(n.shown)

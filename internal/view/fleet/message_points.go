@@ -160,7 +160,7 @@ func (m *message) ofProcess(n *node, d *device, p *point) {
 		d.processes[pid] = entry
 	}
 	if m.put(n, &entry.readings, p) && !math.IsNaN(p.value) {
-		entry.describe(p.resource.attributes, p.attributes, m.texts)
+		entry.describe(p, m.texts)
 	}
 }
 
@@ -181,7 +181,7 @@ func (m *message) ofContainer(n *node, d *device, p *point) {
 	if !m.put(n, &entry.readings, p) || math.IsNaN(p.value) {
 		return
 	}
-	entry.describe(p.resource.attributes, p.attributes, m.texts)
+	entry.describe(p, m.texts)
 	if p.name == metadata.MetricsInfo.ContainerGpuAllocated.Name {
 		entry.describeAllocation(p.attributes, m.texts)
 	}

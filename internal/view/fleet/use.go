@@ -5,7 +5,6 @@ package fleet
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -17,6 +16,7 @@ import (
 // container is the use of one device by one container, or by its counterpart outside of Kubernetes.
 type container struct {
 	readings
+	described                    pcommon.Timestamp // of the point whose attributes describe it
 	user                         view.User
 	resource, allocator, sharing *string
 
@@ -36,17 +36,21 @@ func containerKey(resource, point pcommon.Map) string {
 		key = text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
 	}
 	key = cmp.Or(text(resource, "container.id"), text(point, "container.id"), key, text(point, "container.name"))
-	parts := []string{key}
 	for _, name := range [...]string{"slurm.job.id", "slurm.job.sluid", "batch.job.id", "systemd.unit.name"} {
 		if value := text(point, name); value != "" {
-			parts = append(parts, name, value)
+			key += "|" + name + "|" + value // no control byte: texts.share would remove it
 		}
 	}
-	return strings.Join(parts, "|") // no control byte: texts.share would remove it
+	return key
 }
 
-func (c *container) describe(resource, point pcommon.Map, shared *texts) {
-	setUser(&c.user, resource, point, shared)
+// describe sets whose container it is. The points of one read have the same attributes.
+func (c *container) describe(p *point, shared *texts) {
+	if c.described == p.timestamp {
+		return
+	}
+	c.described = p.timestamp
+	setUser(&c.user, p.resource.attributes, p.attributes, shared)
 }
 
 // describeAllocation sets how the device was allocated. These attributes are on container.gpu.allocated alone.
@@ -59,25 +63,44 @@ func (c *container) describeAllocation(point pcommon.Map, shared *texts) {
 // process is the use of one device by one process.
 type process struct {
 	readings
-	user                                            view.User
-	kind, name, command, commandLine, owner, userID *string
-	created                                         *time.Time
+	described pcommon.Timestamp // of the point whose attributes describe it
+	view      *view.Process
+	published bool // readers have the view: it must not change
 }
 
-func (p *process) describe(resource, point pcommon.Map, shared *texts) {
-	setUser(&p.user, resource, point, shared)
-	shared.set(&p.kind, text(point, "process.gpu.type"))
-	shared.set(&p.name, text(resource, "process.executable.name"))
-	shared.set(&p.command, text(resource, "process.command"))
-	shared.set(&p.commandLine, text(resource, "process.command_line"))
-	shared.set(&p.owner, text(resource, "process.owner"))
-	shared.set(&p.userID, text(resource, "process.user.id"))
+// draft returns the view of the process, without values, for changes.
+func (p *process) draft() *view.Process {
+	switch {
+	case p.view == nil:
+		p.view = &view.Process{}
+	case p.published:
+		v := *p.view
+		v.Memory, v.Utilization, v.MemoryControllerUtilization, v.EncoderUtilization, v.DecoderUtilization = nil, nil, nil, nil, nil
+		p.view, p.published = &v, false
+	}
+	return p.view
+}
+
+// describe sets what process it is. The points of one read have the same attributes.
+func (p *process) describe(point *point, shared *texts) {
+	if p.described == point.timestamp {
+		return
+	}
+	p.described = point.timestamp
+	resource, v := point.resource.attributes, p.draft()
+	setUser(&v.User, resource, point.attributes, shared)
+	shared.set(&v.Type, text(point.attributes, "process.gpu.type"))
+	shared.set(&v.Name, text(resource, "process.executable.name"))
+	shared.set(&v.Command, text(resource, "process.command"))
+	shared.set(&v.CommandLine, text(resource, "process.command_line"))
+	shared.set(&v.Owner, text(resource, "process.owner"))
+	shared.set(&v.UserID, text(resource, "process.user.id"))
 	created, err := time.Parse(time.RFC3339Nano, text(resource, "process.creation.time"))
 	switch {
 	case err != nil || created.UTC().Year() < 1 || created.UTC().Year() > 9999:
-		p.created = nil
-	case p.created == nil || !p.created.Equal(created):
-		p.created = new(created.UTC())
+		v.Started = nil
+	case v.Started == nil || !v.Started.Equal(created):
+		v.Started = new(created.UTC())
 	}
 }
 

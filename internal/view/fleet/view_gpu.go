@@ -16,6 +16,7 @@ import (
 type renderer struct {
 	fields    *fields
 	node      *node
+	empty     map[string]float64 // never filled
 	clockTime func(time.Duration) time.Time
 
 	idleThreshold float64
@@ -53,7 +54,7 @@ func (s *renderer) gpu(d *device) *view.GPU {
 		&g.Margins, &g.Clocks, &g.ClockLimits, &g.ThrottleTimes, &g.Errors, &g.XIDs, &g.RemappedRows, &g.RetiredPages, &g.MemoryBanks, &g.PCIe.Errors, &g.PCIe.PortErrors,
 	} {
 		if *m == nil {
-			*m = map[string]float64{}
+			*m = s.empty
 		}
 	}
 	return g

@@ -15,24 +15,24 @@ import (
 // processes returns the views of the processes on a device, by PID.
 func (s *renderer) processes(d *device) []*view.Process {
 	shown := make([]*view.Process, 0, len(d.processes))
-	for _, pid := range slices.Sorted(maps.Keys(d.processes)) {
-		if p := d.processes[pid]; p.alive() {
+	for pid, p := range d.processes {
+		if p.alive() {
 			shown = append(shown, s.process(d, pid, p))
 		}
 	}
+	slices.SortFunc(shown, func(a, b *view.Process) int { return cmp.Compare(a.PID, b.PID) })
 	return slices.Clip(shown)
 }
 
 func (s *renderer) process(d *device, pid int64, p *process) *view.Process {
-	v := &view.Process{
-		User: p.user, PID: int(pid), GPU: d.id, GPUIndex: d.index, Node: s.node.key.name, Cluster: s.node.cluster,
-		Type: p.kind, Name: p.name, Command: p.command, CommandLine: p.commandLine, Owner: p.owner, UserID: p.userID, Started: p.created,
-	}
+	v := p.draft()
+	v.PID, v.GPU, v.GPUIndex, v.Node, v.Cluster = int(pid), d.id, d.index, s.node.key.name, s.node.cluster
 	for f, value := range p.values {
 		if key := s.fields.key(f); key.metric.onProcess != nil {
 			key.metric.onProcess(v, key, value)
 		}
 	}
+	p.published = true
 	return v
 }
 
