@@ -104,6 +104,7 @@ func TestComponents(t *testing.T) {
 		"amd-fdinfo": {"agent", []string{"amd-fdinfo"}, []corev1.Capability{"SYS_PTRACE"}, func(t *testing.T, pod *corev1.PodSpec, _ []object) {
 			t.Helper()
 			assert.Equal(t, []corev1.Capability{"SYS_PTRACE"}, pod.Containers[0].SecurityContext.Capabilities.Add)
+			assert.Equal(t, &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}, pod.Containers[0].SecurityContext.AppArmorProfile)
 		}},
 		"kernel-log": {"agent", []string{"kernel-log"}, []corev1.Capability{"SYSLOG"}, func(t *testing.T, pod *corev1.PodSpec, objects []object) {
 			t.Helper()

@@ -23,6 +23,6 @@ func blockedError(file string, pids []int64) error {
 
 var (
 	errTooMany    = errors.New("too many; those beyond the limit are left out")
-	errPermission = errors.New("not permitted for every process; grant the collector CAP_SYS_PTRACE. Until then the memory and time" +
+	errPermission = errors.New("not permitted for every process; grant the collector CAP_SYS_PTRACE, and with AppArmor an unconfined profile. Until then the memory and time" +
 		" of these processes are known only if KFD shows them")
 )
