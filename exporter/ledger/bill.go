@@ -38,7 +38,7 @@ func bill(former, next *read, maxGap time.Duration) []amount {
 	shares := deviceShares(former)
 	for _, id := range slices.Sorted(maps.Keys(former.Devices)) {
 		d := former.Devices[id]
-		a := amount{device: id, columns: []map[string]any{d.Columns}, start: start, end: end, share: shares[id]}
+		a := amount{device: id, columns: []map[string]any{d.Columns, former.model()}, start: start, end: end, share: shares[id]}
 		var after map[string]*holder
 		if next.Devices[id] != nil {
 			after = next.Devices[id].Holders
@@ -46,6 +46,15 @@ func bill(former, next *read, maxGap time.Duration) []amount {
 		amounts = append(amounts, d.bill(a, after, known, former.freeOf(id))...)
 	}
 	return amounts
+}
+
+// model returns the column with the model of the GPU. The time of its partitions, whose names are longer, counts for it.
+func (r *read) model() map[string]any {
+	gpu := r.Devices[r.GPU]
+	if gpu == nil || gpu.Columns["hw_model"] == nil {
+		return nil
+	}
+	return map[string]any{"hw_model": gpu.Columns["hw_model"]}
 }
 
 // freeOf reports whether the part of a device that has no holder is known to be unallocated. The part of a GPU that none of its partitions

@@ -4,9 +4,6 @@
 package gpuledgerexporter
 
 import (
-	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -14,159 +11,23 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/pkg/golden"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
-// life is what a simulated GPU and its partitions do.
-type life struct {
-	id       string
-	profiles []string           // of the partitions
-	pods     []map[string]*part // of each device, by pod
-	known    bool               // the holders are known
-}
-
-// part is what a pod has of a device.
-type part struct {
-	since  int64
-	share  float64 // 0: it shares equally
-	idle   float64
-	energy float64
-	unread bool // its use is unknown
-}
-
-func (l *life) devices() []string {
-	devices := []string{l.id}
-	for i := range l.profiles {
-		devices = append(devices, fmt.Sprintf("MIG-%s-%d", l.id, i))
-	}
-	return devices
-}
-
-// metrics returns what the receiver sends of a read.
-func (l *life) metrics(now int64) pmetric.Metrics {
-	metrics := pmetric.NewMetrics()
-	point := func(resource map[string]any, name string, value float64, start int64, attributes map[string]any) {
-		r := metrics.ResourceMetrics().AppendEmpty()
-		_ = r.Resource().Attributes().FromRaw(resource)
-		m := r.ScopeMetrics().AppendEmpty().Metrics().AppendEmpty()
-		m.SetName(name)
-		p := m.SetEmptySum().DataPoints().AppendEmpty()
-		_ = p.Attributes().FromRaw(attributes)
-		p.SetTimestamp(pcommon.Timestamp(now * 1e9))
-		p.SetStartTimestamp(pcommon.Timestamp(start * 1e9))
-		p.SetDoubleValue(value)
-	}
-	for i, id := range l.devices() {
-		own := map[string]any{"hw.id": id, "hw.model": "NVIDIA H100 80GB HBM3"}
-		if i > 0 {
-			own["hw.parent"], own["hw.gpu.partition.profile"] = l.id, l.profiles[i-1]
-		}
-		node := map[string]any{"k8s.node.name": "node-a"}
-		point(node, "hw.gpu.info", 1, 0, own)
-		if !l.known {
-			continue
-		}
-		allocated := 0.0
-		for pod, g := range l.pods[i] {
-			allocated = 1
-			resource := map[string]any{
-				"k8s.node.name": "node-a", "k8s.namespace.name": "team", "k8s.pod.name": pod, "k8s.pod.uid": pod, "k8s.container.name": "main",
-				"k8s.workload.kind": "Job", "k8s.workload.name": "train", "k8s.pod.label.cost-center": "vision",
-			}
-			attributes := map[string]any{"hw.id": id}
-			point(resource, "container.gpu.allocated", 1, 0, attributes)
-			if g.share > 0 {
-				point(resource, "container.gpu.share", g.share, 0, attributes)
-			}
-			if !g.unread {
-				point(resource, "container.gpu.idle.time", g.idle, g.since, attributes)
-				point(resource, "container.gpu.energy", g.energy, g.since, attributes)
-			}
-		}
-		point(node, "hw.gpu.allocated", allocated, 0, own)
-	}
-	return metrics
-}
-
-// step changes what the pods have, and lets the time between two reads pass.
-func (l *life) step(random *rand.Rand, now, seconds int64) {
-	for _, pods := range l.pods {
-		for _, name := range slices.Sorted(maps.Keys(pods)) {
-			g := pods[name]
-			g.idle += float64(seconds) * random.Float64()
-			g.energy += float64(seconds) * 300 * random.Float64()
-			g.unread = random.IntN(10) == 0
-			if random.IntN(4) == 0 {
-				delete(pods, name)
-			}
-		}
-		for len(pods) < 4 && random.IntN(2) == 0 {
-			g := &part{since: now}
-			if random.IntN(2) == 0 {
-				g.share = random.Float64()
-			}
-			pods[fmt.Sprintf("pod-%d", random.IntN(1e6))] = g
-		}
-	}
-	l.known = random.IntN(10) > 0
-}
-
-func newLife(random *rand.Rand, id string) *life {
-	l := &life{id: id, known: true}
-	if random.IntN(2) == 0 {
-		l.profiles = [][]string{{"1g.10gb", "1g.10gb", "3g.40gb"}, {"1c.3g.40gb", "2c.3g.40gb", "4g.40gb"}, {"CPX", "CPX"}}[random.IntN(3)]
-	}
-	for range l.devices() {
-		l.pods = append(l.pods, map[string]*part{})
-	}
-	return l
-}
-
-// Whatever happens, the seconds of a GPU are held, unallocated or unknown; and what was held was used,
-// idle or unknown. Reads that come twice change nothing, nor do two collectors that send the same.
+// Whatever happens, in each hour the GPUs of a node and a model are held, unallocated or unknown for as long as they were seen, what was held
+// was used, idle or unknown, and each pod pays for its share. Reads that come twice or late change nothing, nor do two collectors that send
+// the same.
 func TestBillAddsUp(t *testing.T) {
 	onEach(t, func(t *testing.T, newURL func() string) {
-		l := newLedger(t, newURL())
-		for seed := range uint64(12) {
-			random := rand.New(rand.NewPCG(seed, 1))
-			life := newLife(random, fmt.Sprint("GPU-", seed))
-			const start = 3_000
-			now := int64(start)
-			var requests []pmetric.Metrics
-			gaps := 0.0
-			for range 60 {
-				m := life.metrics(now)
-				requests = append(requests, m)
-				require.NoError(t, l.consumeMetrics(t.Context(), m))
-				if random.IntN(3) == 0 {
-					require.NoError(t, l.consumeMetrics(t.Context(), requests[random.IntN(len(requests))]))
-				}
-				seconds := 10 + random.Int64N(200)
-				if random.IntN(12) == 0 {
-					seconds += 4_000 // the collector is away
-				}
-				if seconds > 300 {
-					gaps += float64(seconds)
-				}
-				now += seconds
-				life.step(random, now, seconds)
+		plan := histories.Plan{Seed: 1, Histories: 4, Rounds: 40}
+		histories.Each(t, plan, func(t *testing.T, h *histories.History) {
+			l := newLedger(t, newURL())
+			h.Play(newBilled(t, h.Rand, l))
+			for _, column := range []string{"held_time", "busy_time", "idle_time", "unknown_use_time", "unallocated_time", "unknown_time"} {
+				assert.NotEmpty(t, contents(t, l.db.DB, "SELECT hw_id FROM allocations WHERE "+column+" > 0"), column)
 			}
-			require.NoError(t, l.consumeMetrics(t.Context(), life.metrics(now)))
-			var heldTime, busy, idle, unknownUse, unallocated, unknown float64
-			sums := "SELECT SUM(held_time), SUM(busy_time), SUM(idle_time), SUM(unknown_use_time), SUM(unallocated_time), SUM(unknown_time) FROM allocations " +
-				fmt.Sprintf("WHERE hw_id = '%s' OR hw_parent = '%s'", life.id, life.id)
-			require.NoError(t, l.db.QueryRow(sums).Scan(&heldTime, &busy, &idle, &unknownUse, &unallocated, &unknown))
-			assert.InDelta(t, now-start, heldTime+unallocated+unknown, 1e-3, "seed %d", seed)
-			assert.InDelta(t, heldTime, busy+idle+unknownUse, 1e-3, "seed %d", seed)
-			assert.GreaterOrEqual(t, unknown, gaps-1e-3, "seed %d", seed)
-			assert.Positive(t, heldTime)
-			assert.Positive(t, busy)
-			assert.Positive(t, idle)
-			assert.Positive(t, unallocated)
-			assert.Empty(t, contents(t, l.db.DB, sums+" GROUP BY hour_time HAVING SUM(held_time) + SUM(unallocated_time) + SUM(unknown_time) > 3600.001"))
-		}
-		assert.Empty(t, contents(t, l.db.DB, "SELECT hw_id FROM allocations WHERE held_time < 0 OR busy_time < 0 OR idle_time < 0 OR unallocated_time < 0 OR unknown_time < 0 OR share > 1.000001"))
+		})
 	})
 }
 
@@ -175,7 +36,7 @@ func TestBillByHand(t *testing.T) {
 	const day = 86_400
 	onEach(t, func(t *testing.T, newURL func() string) {
 		l := newLedger(t, newURL())
-		gpu := &life{id: "GPU-1", known: true, pods: []map[string]*part{{}}}
+		gpu := newLife("GPU-1")
 		for now := int64(day); now <= day+7200; now += 30 {
 			switch {
 			case now == day+600:

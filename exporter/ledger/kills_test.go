@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+
+	"github.com/otelgpu/gpureceiver/test/histories"
 )
 
 // collector is the built distribution with the configuration of a gateway. OTELCOL_GPU_LEDGER is the program.
@@ -115,8 +116,8 @@ func TestKills(t *testing.T) {
 			_ = check.db.QueryRow("SELECT " + asText("read_time") + " FROM gpu_reads").Scan(&read) // the database may be away
 			return read
 		}
-		random := rand.New(rand.NewPCG(1, 2))
-		gpu := newLife(random, "GPU-1")
+		h := histories.New(t, 1, 0)
+		gpu := newLife("GPU-1")
 		now := int64(86_400)
 		for n := range 10 * kills {
 			logs, err := plogotlp.NewExportRequestFromLogs(records[n%len(records)]).MarshalProto()
@@ -126,14 +127,15 @@ func TestKills(t *testing.T) {
 			require.NoError(t, err)
 			c.send("/v1/metrics", metrics)
 			now += 30
-			gpu.step(random, now, 30)
+			gpu.pass(h.Rand, 30)
+			h.Make(gpu.steps(h.Rand, now)...)
 			if n%10 != 9 {
 				continue
 			}
 			if n%20 == 9 && killServer(t, check.db) {
 				continue
 			}
-			if random.IntN(2) == 0 { // otherwise while the queue is full
+			if h.Rand.IntN(2) == 0 { // otherwise while the queue is full
 				former := lastRead()
 				require.Eventually(t, func() bool { return lastRead() > former || lastRead() == readTime(now-30) }, time.Minute, 10*time.Millisecond)
 			}

@@ -78,7 +78,8 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 		_ = log.Close()
 	})
 	start := time.Now().Unix() - 3600
-	gpu := &life{id: "GPU-1", known: true, pods: []map[string]*part{{"train-0": {since: start}}}}
+	gpu := newLife("GPU-1")
+	gpu.pods[0]["train-0"] = &part{since: start}
 	sender := &collector{t: t, url: "http://" + receiver}
 	sender.awaitListener()
 	for now := start; now <= start+3600; now += 60 {
