@@ -168,7 +168,7 @@ func TestFullAndReadOnlyDatabases(t *testing.T) {
 		assert.Len(t, contents(t, l.db.DB, "SELECT uid FROM gpu_events"), 1)
 
 		if l.db.dialect != sqlite {
-			return // a full disk of a server needs a file system of its own
+			return // TestFullDisk fills the disks of servers
 		}
 		_, err = l.db.Exec("PRAGMA max_page_count = 1") // as many as there are now
 		require.NoError(t, err)
