@@ -80,21 +80,18 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 	})
 }
 
-// Two programs that start at the same time create the tables once.
+// Programs that start at the same time create the tables once, and none of them drops records.
 func TestStartAtTheSameTime(t *testing.T) {
 	onEach(t, func(t *testing.T, newURL func() string) {
 		database := newURL()
 		errs := make(chan error)
 		for n := range 4 {
-			l := newLedger(t, database, func(c *Config) { c.Migrate = false })
+			l := startedLater(t, database)
 			go func() {
-				l.mu.Lock()
-				l.cfg.Migrate = true
-				l.mu.Unlock()
 				logs := together([]plog.Logs{record(0, "hw.gpu.status", "u"), record(0, "hw.gpu.status", strconv.Itoa(n))})
 				err := l.consumeLogs(t.Context(), logs)
 				for range 10 { // as the queue does
-					if err != nil {
+					if err != nil && !consumererror.IsPermanent(err) {
 						err = l.consumeLogs(t.Context(), logs)
 					}
 				}
@@ -106,6 +103,43 @@ func TestStartAtTheSameTime(t *testing.T) {
 		}
 		assert.Len(t, contents(t, newLedger(t, database).db.DB, "SELECT uid FROM gpu_events"), 5)
 	})
+}
+
+// startedLater returns a ledger that creates the tables with the first records.
+func startedLater(t *testing.T, database string) *instance {
+	t.Helper()
+	l := newLedger(t, database, func(c *Config) { c.Migrate = false })
+	l.cfg.Migrate = true
+	return l
+}
+
+// A table that another program creates at the same time is a duplicate key to PostgreSQL. The queue keeps the records, unlike the ones with
+// duplicate keys of their own.
+func TestTableOfAnotherProgram(t *testing.T) {
+	if servers["postgres"] == "" {
+		t.Skip("LEDGER_POSTGRES names no server: make test-ledger")
+	}
+	l := startedLater(t, newDatabase(t, servers["postgres"]))
+	content, err := migrations.ReadFile("migrations/00001_tables.sql")
+	require.NoError(t, err)
+	table, _, _ := strings.Cut(string(content), ";\n")
+	other, err := l.db.Begin()
+	require.NoError(t, err)
+	_, err = other.Exec(table)
+	require.NoError(t, err)
+	refused := make(chan error, 1)
+	go func() { refused <- l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")) }()
+	waits := "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	require.Eventually(t, func() bool {
+		var count int
+		return l.db.QueryRow(waits).Scan(&count) == nil && count > 0
+	}, time.Minute, 10*time.Millisecond, "it does not wait for the other program")
+	require.NoError(t, other.Commit())
+	err = <-refused
+	require.ErrorContains(t, err, "SQLSTATE 23505")
+	assert.False(t, consumererror.IsPermanent(err), "the queue keeps the record")
+	require.NoError(t, l.consumeLogs(t.Context(), record(0, "hw.gpu.status", "u1")))
+	assert.Len(t, contents(t, l.db.DB, "SELECT uid FROM gpu_events"), 1)
 }
 
 // With TLS the connection is encrypted, and a server with a certificate of another authority is refused.
