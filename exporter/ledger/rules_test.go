@@ -192,16 +192,20 @@ func TestRulesAgreeWithTheLedger(t *testing.T) {
 	assert.Subset(t, slices.Collect(maps.Keys(ledger)), []string{"train", "web", "chat", "parts", "mig", "jobs"})
 
 	var tests []any
-	compare := func(metric, namespace string, want float64) {
-		value := fmt.Sprintf(`sum(sum_over_time(bill:%s:sum{k8s_namespace_name="%s"}[1439m30s])) * 60`, metric, namespace)
+	compareTo := func(series string, want float64) {
+		value := fmt.Sprintf("sum(sum_over_time(%s[1439m30s])) * 60", series)
 		query := value + " > 0" // nothing is expected
 		if want > 0 {
 			query = fmt.Sprintf("%[1]s / %[2]f < 0.99 or %[1]s / %[2]f > 1.01 or absent(%[1]s)", value, want)
 		}
 		tests = append(tests, map[string]any{"expr": query, "eval_time": "1d"})
 	}
+	compare := func(metric, namespace string, want float64) {
+		compareTo(fmt.Sprintf(`bill:%s:sum{k8s_namespace_name="%s"}`, metric, namespace), want)
+	}
 	for namespace, row := range ledger {
 		if namespace == "" { // what nothing holds
+			compareTo("bill:gpu_unallocated:sum", row.Unallocated)
 			continue
 		}
 		compare("gpu_held", namespace, row.Held)
