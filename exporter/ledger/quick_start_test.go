@@ -32,6 +32,7 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 	require.Len(t, blocks, 3)
 	postgres, err := url.Parse(server)
 	require.NoError(t, err)
+	password, _ := postgres.User.Password()
 
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "OTLP_LISTEN="+freeAddress(t), "OTELGPU_LEDGER=http://"+report,
-			"PGHOST="+postgres.Hostname(), "PGPORT="+postgres.Port(), "PGUSER="+postgres.User.Username(), "PGDATABASE=postgres")
+			"PGHOST="+postgres.Hostname(), "PGPORT="+postgres.Port(), "PGUSER="+postgres.User.Username(), "PGPASSWORD="+password, "PGDATABASE=postgres")
 		return cmd
 	}
 	admin := newLedger(t, newDatabase(t, server))
@@ -64,6 +65,9 @@ func TestQuickStartWithPostgreSQL(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, "ledger-url"))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode())
+	output, err = shell("psql '" + strings.Replace(strings.ReplaceAll(server, postgres.User.String(), "gpu_ledger:wrong"), "/postgres?", "/gpu_ledger?", 1) + "' -c ''").CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(output), "password authentication failed", "the URL of the next step has the password")
 
 	gateway := shell("exec env " + strings.TrimSpace(strings.ReplaceAll(blocks[1][1], "dist/ledger/otelcol-gpu-ledger", program)) +
 		" --config 'yaml:receivers::otlp::protocols::http::endpoint: " + receiver + "' --config 'yaml:exporters::gpu_ledger::report::endpoint: " + report + "'" +

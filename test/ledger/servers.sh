@@ -91,12 +91,13 @@ start_postgres() {
 		export LD_LIBRARY_PATH=$(ls -d "$dir"/postgres-programs/usr/lib/*-linux-gnu):${LD_LIBRARY_PATH:-}
 	fi
 	port=$(free_port)
-	"${as[@]}" "$bin/initdb" -D "$dir/postgres" -U ledger -A trust -E UTF8 --no-sync >>"$dir/log" 2>&1 || return
+	"${as[@]}" openssl rand -out "$dir/password" -hex 16
+	"${as[@]}" "$bin/initdb" -D "$dir/postgres" -U ledger -A scram-sha-256 --pwfile="$dir/password" -E UTF8 --no-sync >>"$dir/log" 2>&1 || return
 	serve postgres "${as[@]}" "$bin/postgres" -D "$dir/postgres" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
 		-c ssl=on -c ssl_cert_file="$dir/certificate.pem" -c ssl_key_file="$dir/key.pem" 2>>"$dir/log" &
 	pids+=($!)
 	wait_for_port "$port" $! || return
-	export LEDGER_POSTGRES_PID=$dir/postgres.pid LEDGER_POSTGRES="postgres://ledger@127.0.0.1:$port/postgres?sslmode=disable"
+	export LEDGER_POSTGRES_PID=$dir/postgres.pid LEDGER_POSTGRES="postgres://ledger:$(cat "$dir/password")@127.0.0.1:$port/postgres?sslmode=disable"
 }
 
 start_mariadb() {
