@@ -109,7 +109,7 @@ networkPolicy:
   metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
   otlpFrom: []
 otlp: {endpoint: "backend.example:443"}
-agent: {owners: {enabled: true}}
+agent: {owners: {enabled: true}, dcgmNames: {enabled: true}}
 cluster: {enabled: true}
 exec: {enabled: true, clusters: [{name: a, endpoint: "https://a.example:16443", tokenSecret: {name: a}}, {name: b}]}
 gateway: {enabled: true}
@@ -131,7 +131,7 @@ gateway: {enabled: true}
 	slices.Sort(got)
 	assert.Equal(t, []string{
 		"agent from anywhere: 13133/TCP",
-		"agent from namespace monitoring: 9400/TCP 8888/TCP",
+		"agent from namespace monitoring: 9400/TCP 9403/TCP 8888/TCP",
 		"agent to anywhere: 4317/TCP",
 		"agent to anywhere: 443/TCP 6443/TCP",
 		"agent to anywhere: 53/UDP 53/TCP",
