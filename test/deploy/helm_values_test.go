@@ -129,6 +129,7 @@ func TestChartRefuses(t *testing.T) {
 		"otlp: {enabled: false}\nagent: {queue: {enabled: true}}":                   "agent.queue needs otlp.enabled",
 		"otlp: {enabled: false}\ncluster: {enabled: true, events: {enabled: true}}": "cluster.events needs otlp.enabled",
 		"platform: gkee": "/platform",
+		"platform: gke":  "platform=gke changes only NVIDIA's agents: set agent.nvidia.enabled=true",
 		"platform: gke\nagent: {nvidia: {enabled: true}, amd: {enabled: true}}":                                  "use a release for each vendor",
 		"platform: gke\nagent: {nvidia: {enabled: true}, affinity: {nodeAffinity: {requiredDuringX: {a: [b]}}}}": "cannot be given on this platform",
 		"nameOverride: gpu\nagent: {nodeCondition: {enabled: true, policy: {enabled: true}}}":                    "agent.nodeCondition.policy knows the account by its namespace",
