@@ -6,9 +6,7 @@ package deploy
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,20 +15,30 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The command of docs/start/prometheus.md installs collectors that send nothing, what Prometheus scrapes, and the rules.
+// The command of docs/start/prometheus.md installs on a real API server collectors that send nothing, what Prometheus scrapes, and the rules. Without
+// the Prometheus operator it ends with the message that the page names, and leaves nothing.
 func TestDocumentedPrometheusOnly(t *testing.T) {
 	t.Parallel()
-	command := strings.Replace(shellBlocks(t, "start/prometheus.md", "Kubernetes"), "helm install", "helm template --kube-version "+kubernetesVersion, 1)
-	program, err := filepath.Abs(helm(t))
+	const message = `no matches for kind "PodMonitor"`
+	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "prometheus.md"))
 	require.NoError(t, err)
-	script := exec.CommandContext(t.Context(), "bash", "-ec", command)
-	script.Dir, script.Env = root, append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
-	out, err := script.CombinedOutput()
-	require.NoError(t, err, string(out))
-	assert.NotContains(t, string(out), "otlp")
-	assert.NotContains(t, string(out), "OTLP")
-	for _, want := range []string{"kind: PodMonitor\n", "kind: PrometheusRule\n", "- port: metrics\n", "- port: telemetry\n"} {
-		assert.Contains(t, string(out), want)
+	assert.Contains(t, string(page), message)
+	command := shellBlocks(t, "start/prometheus.md", "Kubernetes")
+	definitions := filepath.Join(module(t, t.TempDir(), prometheusOperator), "example", "prometheus-operator-crd", "monitoring.coreos.com_")
+	run := administrator(t)
+	out, err := run(command)
+	require.Error(t, err, out)
+	assert.Contains(t, out, message)
+	out, err = run("kubectl create -f " + definitions + "podmonitors.yaml -f " + definitions + "prometheusrules.yaml\n" +
+		"kubectl wait --for=condition=Established --timeout=3m crd --all\n" + command + "helm get manifest gpureceiver\nkubectl get podmonitors,prometheusrules -A -o name")
+	require.NoError(t, err, out)
+	assert.NotContains(t, out, "otlp")
+	assert.NotContains(t, out, "OTLP")
+	for _, want := range []string{
+		"- port: metrics\n", "- port: telemetry\n", "podmonitor.monitoring.coreos.com/gpureceiver-agent\n",
+		"podmonitor.monitoring.coreos.com/gpureceiver-cluster\n", "prometheusrule.monitoring.coreos.com/gpureceiver-rules\n",
+	} {
+		assert.Contains(t, out, want)
 	}
 }
 
