@@ -37,7 +37,7 @@ exec:
 `
 
 // TestChart installs, upgrades, rolls back and uninstalls the Helm chart, with agent, cluster and exec in one release. After each step what the
-// new pods send must arrive.
+// new pods send must arrive, or without OTLP be on their pages.
 func TestChart(t *testing.T) {
 	s := newStage(t)
 	program := os.Getenv("HELM")
@@ -84,6 +84,17 @@ spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gp
 	c.run(t, "", append([]string{"rollback", chartRelease, "1"}, wait...)...)
 	c.pods(t, 1)
 	c.sends(t)
+
+	// Prometheus only: the agent and the cluster view stay, and are scraped.
+	c.run(t, "", append([]string{"upgrade", chartRelease, path, "--reset-then-reuse-values", "--set", "otlp.enabled=false,exec.enabled=false"}, wait...)...)
+	for mode, metric := range map[string]string{"agent": "hw_gpu_count{", "cluster": "k8s_cluster_gpu_pod_pending{"} {
+		namespace := "gpureceiver-" + mode + "-" + chartRelease
+		pod := c.ReadyPod(t, namespace, "app.kubernetes.io/name="+namespace)
+		eventually(t, "the page of "+namespace, func() bool {
+			page, err := c.Client.CoreV1().Pods(namespace).ProxyGet("http", pod.Name, "9400", "metrics", nil).DoRaw(t.Context())
+			return err == nil && strings.Contains(string(page), "\n"+metric)
+		})
+	}
 
 	c.run(t, "", append([]string{"uninstall", chartRelease}, wait...)...)
 	c.waitRemoved(t)
