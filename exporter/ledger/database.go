@@ -89,7 +89,11 @@ type batch struct {
 
 // inBatch runs a function in a transaction: all rows are written, or no row.
 func (db *database) inBatch(ctx context.Context, write func(*batch) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+	return db.inTransaction(ctx, nil, write)
+}
+
+func (db *database) inTransaction(ctx context.Context, options *sql.TxOptions, write func(*batch) error) error {
+	tx, err := db.BeginTx(ctx, options)
 	if err != nil {
 		return classified(err)
 	}

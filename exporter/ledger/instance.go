@@ -63,9 +63,7 @@ func (i *instance) open(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	if i.cfg.Retention > 0 {
-		i.cleaner = startCleaner(i, i.set.Logger)
-	}
+	i.cleaner = startCleaner(i, i.set.Logger)
 	return nil
 }
 

@@ -15,20 +15,21 @@ import (
 // writeReads counts the time up to each read, and keeps the last one of each GPU. A read that is not newer than the last one of its GPU was
 // counted, or its time was: it changes nothing, so a read that comes twice, or from two collectors, counts once.
 func (b *batch) writeReads(reads []*read, maxGap time.Duration) error {
+	days := map[time.Time]bool{}
 	for len(reads) > 0 {
 		n := 1
 		for n < len(reads) && reads[n].GPU == reads[0].GPU {
 			n++
 		}
-		if err := b.writeReadsOfGPU(reads[:n], maxGap); err != nil {
+		if err := b.writeReadsOfGPU(reads[:n], maxGap, days); err != nil {
 			return err
 		}
 		reads = reads[n:]
 	}
-	return nil
+	return b.writeDays(days)
 }
 
-func (b *batch) writeReadsOfGPU(reads []*read, maxGap time.Duration) error {
+func (b *batch) writeReadsOfGPU(reads []*read, maxGap time.Duration, days map[time.Time]bool) error {
 	last, err := b.lastRead(reads[0].GPU)
 	if err != nil {
 		return err
@@ -44,6 +45,7 @@ func (b *batch) writeReadsOfGPU(reads []*read, maxGap time.Duration) error {
 					if err := b.write(part.row()); err != nil {
 						return err
 					}
+					days[part.start.UTC().Truncate(day)] = true
 				}
 			}
 		}

@@ -65,18 +65,36 @@ func (q *question) check() error {
 	return nil
 }
 
+// columnsBy returns the columns that a kind of report groups by.
+func columnsBy(by string) string {
+	if columns := reportColumns[by]; columns != "" {
+		return columns + ", hw_model"
+	}
+	return "hw_model"
+}
+
 //go:embed queries/report.sql
 var reportQuery string
 
 // report answers a question. Rows of an hour count if the hour begins in the time that is asked for.
 func (db *database) report(ctx context.Context, q *question) (*reportAnswer, error) {
-	columns := "hw_model"
-	if group := reportColumns[q.By]; group != "" {
-		columns = group + ", hw_model"
+	days, err := db.rolledDays(ctx, q.Since.UTC(), q.Until.UTC())
+	if err != nil {
+		return nil, err
 	}
+	return db.reportOf(ctx, q, days)
+}
+
+// reportOf answers a question with the sums of days that are rolled up, and allocations for the other time.
+func (db *database) reportOf(ctx context.Context, q *question, days []time.Time) (*reportAnswer, error) {
 	since, until := q.Since.UTC().Truncate(time.Hour), q.Until.UTC()
-	query := fmt.Sprintf(reportQuery, "COALESCE("+strings.ReplaceAll(columns, ", ", ", ''), COALESCE(")+", '')", db.dialect.place(1), db.dialect.place(2), columns)
-	rows, err := db.QueryContext(ctx, query, timeText(since), timeText(until))
+	columns := columnsBy(q.By)
+	whole, rest := span{since, until}.divide(days)
+	// A day that changes meanwhile still has its rows of before in allocations_daily.
+	inHours, arguments := db.dialect.within("hour_time", rest, nil)
+	inDays, arguments := db.dialect.within("day_time", whole, arguments)
+	query := fmt.Sprintf(reportQuery, "COALESCE("+strings.ReplaceAll(columns, ", ", ", ''), COALESCE(")+", '')", columns, inHours, q.By, inDays)
+	rows, err := db.QueryContext(ctx, query, arguments...)
 	if err != nil {
 		return nil, err
 	}

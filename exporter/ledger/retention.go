@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	cleanFirst = time.Minute // after the start
 	cleanEvery = time.Hour
 	// maxDeleted bounds the rows that one statement deletes, so that no write waits for long.
 	maxDeleted = 1_000
@@ -21,6 +22,7 @@ const (
 // aged are the tables that retention bounds, with their key and the column that says how old a row is. GPUs are few, and stay.
 var aged = []struct{ table, key, time string }{
 	{"allocations", "hw_id, holder, hour_time", "hour_time"},
+	{"allocations_daily", "day_time, report, line", "day_time"},
 	{"pod_resources", "allocation", "updated_time"},
 	{"gpu_events", "uid", "event_time"},
 	{"gpu_pods_events", "uid", "event_time"},
@@ -36,7 +38,7 @@ var deleteQuery string
 //go:embed queries/delete_mysql.sql
 var deleteQueryOfMySQL string
 
-// cleaner deletes old rows from time to time.
+// cleaner rolls up days and deletes old rows from time to time.
 type cleaner struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -47,14 +49,14 @@ func startCleaner(i *instance, logger *zap.Logger) *cleaner {
 	c := &cleaner{cancel, make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		for ticker := time.NewTicker(cleanEvery); ; {
+		for timer := time.NewTimer(cleanFirst); ; timer.Reset(cleanEvery) {
 			select {
 			case <-ctx.Done():
-				ticker.Stop()
+				timer.Stop()
 				return
-			case now := <-ticker.C:
-				if err := i.clean(ctx, now.Add(-i.cfg.Retention)); err != nil && ctx.Err() == nil {
-					logger.Warn("Old rows of the ledger could not be deleted", zap.Error(err))
+			case now := <-timer.C:
+				if err := i.clean(ctx, now); err != nil && ctx.Err() == nil {
+					logger.Warn("The ledger could not roll up days or delete old rows; it tries again in an hour", zap.Error(err))
 				}
 			}
 		}
@@ -67,12 +69,21 @@ func (c *cleaner) stop() {
 	<-c.done
 }
 
-func (i *instance) clean(ctx context.Context, before time.Time) error {
+// clean deletes the rows that are older than the retention, and rolls up the days that have ended.
+func (i *instance) clean(ctx context.Context, now time.Time) error {
 	db, err := i.usable(ctx)
 	if err != nil {
 		return err
 	}
-	return db.deleteBefore(ctx, before, maxDeleted)
+	var since time.Time
+	if i.cfg.Retention > 0 {
+		before := now.Add(-i.cfg.Retention)
+		if err := db.deleteBefore(ctx, before, maxDeleted); err != nil {
+			return err
+		}
+		since = before.UTC().Truncate(day).Add(day) // a part of the day before was deleted
+	}
+	return db.rollUp(ctx, since, now.UTC().Truncate(day))
 }
 
 // deleteBefore deletes the rows of all tables that are older, at most so many with one statement.
@@ -83,17 +94,21 @@ func (db *database) deleteBefore(ctx context.Context, before time.Time, rows int
 	}
 	for _, t := range aged {
 		statement := fmt.Sprintf(query, t.table, t.key, t.time, db.dialect.place(1), rows)
-		for {
-			result, err := db.ExecContext(ctx, statement, timeText(before))
+		for n := rows; n == rows; {
+			err := db.inBatch(ctx, func(b *batch) error {
+				result, err := b.tx.ExecContext(ctx, statement, timeText(before))
+				if err != nil {
+					return err
+				}
+				if n, err = result.RowsAffected(); err != nil {
+					return err
+				}
+				// The last, as in writeDays. A report takes a day that is not whole from what is left of allocations.
+				_, err = b.tx.ExecContext(ctx, "DELETE FROM allocation_days WHERE day_time < "+db.dialect.place(1), timeText(before))
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("delete from %s: %w", t.table, err)
-			}
-			n, err := result.RowsAffected()
-			if err != nil {
-				return fmt.Errorf("delete from %s: %w", t.table, err)
-			}
-			if n < rows {
-				break
 			}
 		}
 	}

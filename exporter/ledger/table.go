@@ -106,7 +106,7 @@ var (
 )
 
 // tables are all tables.
-var tables = []*table{gpuEvents, gpuPodsEvents, podSnapshots, gpuPods, gpuWorkloads, workloadPods, podResources, gpus, allocations, gpuReads}
+var tables = []*table{gpuEvents, gpuPodsEvents, podSnapshots, gpuPods, gpuWorkloads, workloadPods, podResources, gpus, allocations, gpuReads, allocationDays}
 
 // upsert returns the statement that writes a row, or merges it into the row with the same key.
 func (t *table) upsert(d dialect) string {
