@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 type database struct {
 	*sql.DB
 	dialect    dialect
-	statements map[*table]*sql.Stmt // by prepare
+	statements map[*table][]*sql.Stmt // by prepare: for 1 row, for 2, 4 and so on
 }
 
 // openDatabase opens the database of a configuration. It connects to nothing.
@@ -43,7 +44,7 @@ func openDatabase(ctx context.Context, cfg *Config) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &database{DB: db, dialect: parsed.dialect, statements: map[*table]*sql.Stmt{}}, nil
+	return &database{DB: db, dialect: parsed.dialect, statements: map[*table][]*sql.Stmt{}}, nil
 }
 
 func (o *opener) openWith(ctx context.Context, cfg *Config) (*sql.DB, error) {
@@ -57,25 +58,30 @@ func (o *opener) openWith(ctx context.Context, cfg *Config) (*sql.DB, error) {
 	return o.open(secure)
 }
 
+// statementSizes is how many statements a table has. The largest writes 32 rows: for a message of a node with 8 GPUs the database is asked
+// some times, not some times for each GPU.
+const statementSizes = 6
+
 // prepare prepares the statements that write the rows of the tables. A transaction must not: it could wait for a connection while it has one.
 func (db *database) prepare(ctx context.Context) error {
 	for _, t := range tables {
-		if db.statements[t] != nil {
-			continue
+		for len(db.statements[t]) < statementSizes {
+			statement, err := db.PrepareContext(ctx, t.upsert(db.dialect, 1<<len(db.statements[t])))
+			if err != nil {
+				return fmt.Errorf("prepare to write to %s: %w", t.name, err)
+			}
+			db.statements[t] = append(db.statements[t], statement)
 		}
-		statement, err := db.PrepareContext(ctx, t.upsert(db.dialect))
-		if err != nil {
-			return fmt.Errorf("prepare to write to %s: %w", t.name, err)
-		}
-		db.statements[t] = statement
 	}
 	return nil
 }
 
 // close ends the connections.
 func (db *database) close() error {
-	for _, s := range db.statements {
-		_ = s.Close() // the connection ends with it
+	for _, statements := range db.statements {
+		for _, s := range statements {
+			_ = s.Close() // the connection ends with it
+		}
 	}
 	return db.DB.Close()
 }
@@ -105,20 +111,22 @@ func (db *database) inTransaction(ctx context.Context, options *sql.TxOptions, w
 }
 
 // write writes a row, or merges it into the row with the same key.
-func (b *batch) write(r row) error {
-	if _, err := b.tx.StmtContext(b.ctx, b.statements[r.table]).ExecContext(b.ctx, r.arguments()...); err != nil {
-		return fmt.Errorf("write to %s: %w", r.table.name, err)
+func (b *batch) write(r row) error { return b.writeTo(r.table, []row{r}) }
+
+// writeTo writes rows of a table. No two have the same key, which PostgreSQL does not allow in one statement.
+func (b *batch) writeTo(t *table, rows []row) error {
+	for len(rows) > 0 {
+		size := min(bits.Len(uint(len(rows))), statementSizes) - 1
+		var arguments []any
+		for _, r := range rows[:1<<size] {
+			arguments = append(arguments, r.arguments()...)
+		}
+		if _, err := b.tx.StmtContext(b.ctx, b.statements[t][size]).ExecContext(b.ctx, arguments...); err != nil {
+			return fmt.Errorf("write to %s: %w", t.name, err)
+		}
+		rows = rows[1<<size:]
 	}
 	return nil
-}
-
-// queryText reads one text. It stays as it is if there is no row.
-func (b *batch) queryText(result *string, query string, arguments ...any) error {
-	err := b.tx.QueryRowContext(b.ctx, query, arguments...).Scan(result)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 const (
@@ -167,9 +175,27 @@ func withRemedy(err error) error {
 	return fmt.Errorf("%w; %s", err, remedy)
 }
 
+// writeAll writes rows of any tables. Rows with the same key are written in their order.
 func (b *batch) writeAll(rows []row) error {
+	waiting := map[*table][]row{}
+	keys := map[*table]map[string]bool{}
+	flush := func(t *table) error {
+		err := b.writeTo(t, waiting[t])
+		waiting[t], keys[t] = waiting[t][:0], map[string]bool{}
+		return err
+	}
 	for _, r := range rows {
-		if err := b.write(r); err != nil {
+		k := r.key()
+		if keys[r.table] == nil || keys[r.table][k] {
+			if err := flush(r.table); err != nil {
+				return err
+			}
+		}
+		keys[r.table][k] = true
+		waiting[r.table] = append(waiting[r.table], r)
+	}
+	for _, t := range tables {
+		if err := flush(t); err != nil {
 			return err
 		}
 	}

@@ -9,78 +9,95 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
 // writeReads counts the time up to each read, and keeps the last one of each GPU. A read that is not newer than the last one of its GPU was
 // counted, or its time was: it changes nothing, so a read that comes twice, or from two collectors, counts once.
 func (b *batch) writeReads(reads []*read, maxGap time.Duration) error {
+	last, err := b.lastReads(reads)
+	if err != nil {
+		return err
+	}
+	var rows []row
 	days := map[time.Time]bool{}
-	for len(reads) > 0 {
-		n := 1
-		for n < len(reads) && reads[n].GPU == reads[0].GPU {
-			n++
+	changed := map[string]bool{}
+	for _, r := range reads {
+		former := last[r.GPU]
+		if former != nil && r.Time <= former.Time {
+			continue
 		}
-		if err := b.writeReadsOfGPU(reads[:n], maxGap, days); err != nil {
-			return err
+		last[r.GPU], changed[r.GPU] = r, true
+		if former == nil {
+			continue
 		}
-		reads = reads[n:]
+		for _, a := range bill(former, r, maxGap) {
+			for _, part := range a.hours() {
+				rows = append(rows, part.row())
+				days[part.start.UTC().Truncate(day)] = true
+			}
+		}
+	}
+	for _, gpu := range slices.Sorted(maps.Keys(changed)) {
+		for _, id := range slices.Sorted(maps.Keys(last[gpu].Devices)) {
+			rows = append(rows, last[gpu].gpuRow(id))
+		}
+		rows = append(rows, last[gpu].row())
+	}
+	if err := b.writeAll(rows); err != nil {
+		return err
 	}
 	return b.writeDays(days)
 }
 
-func (b *batch) writeReadsOfGPU(reads []*read, maxGap time.Duration, days map[time.Time]bool) error {
-	last, err := b.lastRead(reads[0].GPU)
-	if err != nil {
-		return err
-	}
-	former := last
+//go:embed queries/last_reads.sql
+var lastReadsQuery string
+
+// lastReads returns the last read of each GPU that has one. No other transaction can change them before this one ends.
+func (b *batch) lastReads(reads []*read) (map[string]*read, error) {
+	last := map[string]*read{}
+	var gpus []string
 	for _, r := range reads {
-		if former != nil && r.Time <= former.Time {
-			continue
-		}
-		if former != nil {
-			for _, a := range bill(former, r, maxGap) {
-				for _, part := range a.hours() {
-					if err := b.write(part.row()); err != nil {
-						return err
-					}
-					days[part.start.UTC().Truncate(day)] = true
-				}
-			}
-		}
-		former = r
+		gpus = append(gpus, r.GPU)
 	}
-	if former == last {
-		return nil
-	}
-	for _, id := range slices.Sorted(maps.Keys(former.Devices)) {
-		if err := b.write(former.gpuRow(id)); err != nil {
-			return err
+	for chunk := range slices.Chunk(slices.Compact(gpus), maxPlaces) {
+		if err := b.addLastReads(last, chunk); err != nil {
+			return nil, err
 		}
 	}
-	return b.write(former.row())
+	return last, nil
 }
 
-//go:embed queries/last_read.sql
-var lastReadQuery string
+// maxPlaces is how many GPUs one query asks for.
+const maxPlaces = 1_000
 
-// lastRead returns the last read of a GPU, nil if there is none. No other transaction can change it before this one ends.
-func (b *batch) lastRead(gpu string) (*read, error) {
+func (b *batch) addLastReads(last map[string]*read, gpus []string) error {
 	lock := ""
 	if b.dialect != sqlite { // a SQLite transaction is the only one that writes
 		lock = " FOR UPDATE"
 	}
-	var content string
-	err := b.queryText(&content, fmt.Sprintf(lastReadQuery, b.dialect.place(1), lock), gpu)
-	if err != nil || content == "" {
-		return nil, err
+	places, arguments := make([]string, len(gpus)), make([]any, len(gpus))
+	for i, gpu := range gpus {
+		places[i], arguments[i] = b.dialect.place(i+1), gpu
 	}
-	var r read
-	if err := json.Unmarshal([]byte(content), &r); err != nil {
-		return nil, err
+	rows, err := b.tx.QueryContext(b.ctx, fmt.Sprintf(lastReadsQuery, strings.Join(places, ", "), lock), arguments...)
+	if err != nil {
+		return err
 	}
-	return &r, nil
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var content []byte
+		if err := rows.Scan(&content); err != nil {
+			return err
+		}
+		r := &read{}
+		if err := json.Unmarshal(content, r); err != nil {
+			return err
+		}
+		last[r.GPU] = r
+	}
+	return rows.Err()
 }
 
 func (r *read) row() row {

@@ -49,6 +49,17 @@ func (r row) arguments() []any {
 	return values
 }
 
+// key identifies the row in its table.
+func (r row) key() string {
+	var b strings.Builder
+	for _, c := range r.table.columns {
+		if c.rule == key {
+			fmt.Fprintf(&b, "%v\x00", r.values[c.name])
+		}
+	}
+	return b.String()
+}
+
 // columnsOf returns columns of one rule; names are separated by spaces.
 func columnsOf(r rule, names string) []column {
 	var columns []column
@@ -108,14 +119,12 @@ var (
 // tables are all tables.
 var tables = []*table{gpuEvents, gpuPodsEvents, podSnapshots, gpuPods, gpuWorkloads, workloadPods, podResources, gpus, allocations, gpuReads, allocationDays}
 
-// upsert returns the statement that writes a row, or merges it into the row with the same key.
-func (t *table) upsert(d dialect) string {
+// upsert returns the statement that writes so many rows, or merges each into the row with the same key.
+func (t *table) upsert(d dialect, rows int) string {
 	names := make([]string, len(t.columns))
-	places := make([]string, len(t.columns))
 	var keys, sets []string
 	for i, c := range t.columns {
 		names[i] = c.name
-		places[i] = d.place(i + 1)
 		if c.rule == key {
 			keys = append(keys, c.name)
 		} else {
@@ -126,7 +135,15 @@ func (t *table) upsert(d dialect) string {
 	if d == mySQL {
 		conflict = "ON DUPLICATE KEY UPDATE"
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) %s %s", t.name, strings.Join(names, ", "), strings.Join(places, ", "), conflict, strings.Join(sets, ", "))
+	lists := make([]string, rows)
+	for n := range lists {
+		places := make([]string, len(names))
+		for i := range places {
+			places[i] = d.place(n*len(names) + i + 1)
+		}
+		lists[n] = "(" + strings.Join(places, ", ") + ")"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s %s %s", t.name, strings.Join(names, ", "), strings.Join(lists, ", "), conflict, strings.Join(sets, ", "))
 }
 
 // merged returns the value of a column of two rows with the same key.

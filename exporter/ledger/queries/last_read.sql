@@ -1,1 +1,0 @@
-SELECT content FROM gpu_reads WHERE hw_id = %s%s
