@@ -222,6 +222,10 @@ view-fleet: otelcol-gpu ## what gpu_view costs a gateway of 1,000 nodes, and how
 measure: otelcol-gpu nvmlsim ## prints what docs/operate/performance.md states; two hours, needs root
 	scripts/measure.sh
 
+.PHONY: ledger-scale
+ledger-scale: ## what the ledger of 1,000 nodes with 500 new pods a minute costs, and how long a report of 30 days takes; an hour, 40 GB of disk
+	cd exporter/ledger && LEDGER_SCALE=60 LEDGER_SCALE_DAYS=30 ../../test/ledger/servers.sh $(GO_TEST) -count=1 -timeout 180m -v -run TestScale .
+
 .PHONY: cost
 cost: otelcol-gpu nvmlsim ## what the running collector costs
 	go run ./test/collector/cost -collector $(DIST) $(COST)
