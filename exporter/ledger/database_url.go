@@ -4,6 +4,7 @@
 package gpuledgerexporter // import "github.com/otelgpu/gpureceiver/exporter/ledger"
 
 import (
+	"context"
 	"crypto/tls"
 	"database/sql"
 	"errors"
@@ -79,8 +80,14 @@ func postgresOpener(text string) (*opener, error) {
 			}
 			config.TLSConfig, config.Fallbacks = secure, nil
 		}
-		return stdlib.OpenDB(*config), nil
+		return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(withoutJIT)), nil
 	}}, nil
+}
+
+// withoutJIT saves a report seconds in which PostgreSQL would compile it. A server that has no such setting is used as it is.
+func withoutJIT(ctx context.Context, conn *pgx.Conn) error {
+	_, _ = conn.Exec(ctx, "SET jit = off")
+	return nil
 }
 
 func mySQLOpener(text string) (*opener, error) {

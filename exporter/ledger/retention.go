@@ -22,7 +22,7 @@ const (
 // aged are the tables that retention bounds, with their key and the column that says how old a row is. GPUs are few, and stay.
 var aged = []struct{ table, key, time string }{
 	{"allocations", "hw_id, holder, hour_time", "hour_time"},
-	{"allocations_daily", "day_time, report, line", "day_time"},
+	{"allocations_daily", "report, day_time, line", "day_time"},
 	{"pod_resources", "allocation", "updated_time"},
 	{"gpu_events", "uid", "event_time"},
 	{"gpu_pods_events", "uid", "event_time"},

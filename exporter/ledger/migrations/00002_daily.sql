@@ -19,8 +19,9 @@ CREATE TABLE IF NOT EXISTS allocations_daily (
 	unallocated_time DOUBLE PRECISION NOT NULL,
 	unknown_time DOUBLE PRECISION NOT NULL,
 	energy DOUBLE PRECISION,
-	PRIMARY KEY (day_time, report, line)
+	PRIMARY KEY (report, day_time, line)
 );
+CREATE INDEX allocations_daily_day_time ON allocations_daily (day_time);
 
 -- The days of allocations. Without rolled_time, rows of the day were written after allocations_daily, which has not the whole day then.
 CREATE TABLE IF NOT EXISTS allocation_days (
