@@ -145,7 +145,7 @@ func TestDaysAreRolledUpWhileRowsAreWritten(t *testing.T) {
 			l := newLedger(t, url)
 			writers.Go(func() {
 				random := rand.New(rand.NewPCG(n, 5))
-				gpu := newLife(random, fmt.Sprint("GPU-", n))
+				gpu := newLife(fmt.Sprint("GPU-", n))
 				for now := int64(3600); now < last.Unix(); {
 					for err := l.consumeMetrics(t.Context(), gpu.metrics(now)); err != nil && t.Context().Err() == nil; { // as the queue does
 						err = l.consumeMetrics(t.Context(), gpu.metrics(now))
@@ -155,7 +155,10 @@ func TestDaysAreRolledUpWhileRowsAreWritten(t *testing.T) {
 						seconds += random.Int64N(2 * 24 * 3600)
 					}
 					now += seconds
-					gpu.step(random, now, seconds)
+					gpu.pass(random, seconds)
+					if random.IntN(3) == 0 {
+						gpu.pods[0] = map[string]*part{fmt.Sprint("pod-", now): {since: now}}
+					}
 				}
 			})
 		}

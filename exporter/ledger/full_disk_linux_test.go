@@ -48,7 +48,7 @@ func smallDisk(t *testing.T, database string) string {
 		}
 	}
 	t.Cleanup(func() {
-		names := []string{"goose_db_version"}
+		names := []string{"goose_db_version", "allocations_daily"}
 		for _, table := range tables {
 			names = append(names, table.name)
 		}
