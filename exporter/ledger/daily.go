@@ -59,7 +59,7 @@ func (db *database) rollUp(ctx context.Context, since, until time.Time) error {
 	}
 }
 
-// rollUpDay replaces what allocations_daily has of a day. Other transactions that write to the day wait for it, or make it old again.
+// rollUpDay replaces what allocations_daily contains of a day. Other transactions that write to the day wait for it, or make it old again.
 func (db *database) rollUpDay(ctx context.Context, d time.Time) error {
 	var options *sql.TxOptions
 	if db.dialect != sqlite {
@@ -83,7 +83,7 @@ func (db *database) rollUpDay(ctx context.Context, d time.Time) error {
 	})
 }
 
-// rolledDays returns the whole days from since to until that allocations_daily has, in their order.
+// rolledDays returns the whole days from since to until that allocations_daily contains, in their order.
 func (db *database) rolledDays(ctx context.Context, since, until time.Time) ([]time.Time, error) {
 	query := fmt.Sprintf("SELECT day_time FROM allocation_days WHERE rolled_time IS NOT NULL AND day_time >= %s AND day_time <= %s ORDER BY day_time",
 		db.dialect.place(1), db.dialect.place(2))

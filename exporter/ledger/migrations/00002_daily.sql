@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS allocations_daily (
 );
 CREATE INDEX allocations_daily_day_time ON allocations_daily (day_time);
 
--- The days of allocations. Without rolled_time, rows of the day were written after allocations_daily, which has not the whole day then.
+-- The days of allocations. Without rolled_time, rows of the day were written later than allocations_daily, which then lacks them.
 CREATE TABLE IF NOT EXISTS allocation_days (
 	day_time TIMESTAMP PRIMARY KEY,
 	rolled_time TIMESTAMP
