@@ -5,6 +5,7 @@ package fleet
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -36,12 +37,13 @@ func containerKey(resource, point pcommon.Map) string {
 		key = text(point, "k8s.namespace.name") + "/" + pod + "/" + text(point, "k8s.container.name")
 	}
 	key = cmp.Or(text(resource, "container.id"), text(point, "container.id"), key, text(point, "container.name"))
+	parts := append(make([]string, 0, 9), key)
 	for _, name := range [...]string{"slurm.job.id", "slurm.job.sluid", "batch.job.id", "systemd.unit.name"} {
 		if value := text(point, name); value != "" {
-			key += "|" + name + "|" + value // no control byte: texts.share would remove it
+			parts = append(parts, name, value)
 		}
 	}
-	return key
+	return strings.Join(parts, "|") // no control byte: texts.share would remove it
 }
 
 // describe sets whose container it is. The points of one read have the same attributes.
