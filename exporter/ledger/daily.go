@@ -34,6 +34,9 @@ func (b *batch) writeDays(days map[time.Time]bool) error {
 //go:embed queries/roll_up.sql
 var rollUpQuery string
 
+//go:embed queries/delete_days.sql
+var deleteDaysQuery string
+
 // rollUp rolls up the days from since to until that have rows and are not rolled up.
 func (db *database) rollUp(ctx context.Context, since, until time.Time) error {
 	rolled, err := db.rolledDays(ctx, since, until)
@@ -70,7 +73,8 @@ func (db *database) rollUpDay(ctx context.Context, d time.Time) error {
 		if err := b.write(row{allocationDays, map[string]any{"day_time": timeText(d), "rolled_time": timeText(time.Now())}}); err != nil {
 			return err
 		}
-		if _, err := b.tx.ExecContext(ctx, "DELETE FROM allocations_daily WHERE day_time = "+db.dialect.place(1), timeText(d)); err != nil {
+		deletion := fmt.Sprintf(deleteDaysQuery, "allocations_daily", "=", db.dialect.place(1))
+		if _, err := b.tx.ExecContext(ctx, deletion, timeText(d)); err != nil {
 			return err
 		}
 		for _, by := range slices.Sorted(maps.Keys(reportColumns)) {

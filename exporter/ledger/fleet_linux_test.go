@@ -124,7 +124,7 @@ func (f *fleet) metrics(node int, now int64) pmetric.Metrics {
 			}
 		}
 		for name, value := range map[string]float64{"hw.gpu.info": 1, "hw.gpu.allocated": allocated} {
-			_ = point(scope, name, value, 0).FromRaw(map[string]any{"hw.id": g.id, "hw.name": fmt.Sprint(i), "hw.vendor": "NVIDIA", "hw.model": "NVIDIA H100 80GB HBM3"})
+			_ = point(scope, name, value, 0).FromRaw(map[string]any{"hw.id": g.id, "hw.name": strconv.Itoa(i), "hw.vendor": "NVIDIA", "hw.model": "NVIDIA H100 80GB HBM3"})
 		}
 	}
 	return metrics

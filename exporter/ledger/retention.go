@@ -104,7 +104,8 @@ func (db *database) deleteBefore(ctx context.Context, before time.Time, rows int
 					return err
 				}
 				// The last, as in writeDays. A report takes a day that is not whole from what is left of allocations.
-				_, err = b.tx.ExecContext(ctx, "DELETE FROM allocation_days WHERE day_time < "+db.dialect.place(1), timeText(before))
+				deletion := fmt.Sprintf(deleteDaysQuery, "allocation_days", "<", db.dialect.place(1))
+				_, err = b.tx.ExecContext(ctx, deletion, timeText(before))
 				return err
 			})
 			if err != nil {

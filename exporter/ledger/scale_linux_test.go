@@ -76,8 +76,9 @@ func TestScaleOfReports(t *testing.T) {
 	db := newLedger(t, newDatabase(t, servers["postgres"])).db
 	run := func(what, statement string) {
 		before := time.Now()
-		_, err := db.ExecContext(t.Context(), statement)
-		assert.NoError(t, err)
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Error(err)
+		}
 		if what != "" {
 			t.Logf("%s: %.1f s", what, time.Since(before).Seconds())
 		}

@@ -1,0 +1,1 @@
+DELETE FROM %s WHERE day_time %s %s
