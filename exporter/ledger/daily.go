@@ -77,8 +77,8 @@ func (db *database) rollUpDay(ctx context.Context, d time.Time) error {
 		if _, err := b.tx.ExecContext(ctx, deletion, timeText(d)); err != nil {
 			return err
 		}
-		for _, by := range slices.Sorted(maps.Keys(reportColumns)) {
-			statement := fmt.Sprintf(rollUpQuery, columnsBy(by), timeText(d), by, db.dialect.place(1), db.dialect.place(2))
+		for _, dimension := range slices.Sorted(maps.Keys(reportColumns)) {
+			statement := fmt.Sprintf(rollUpQuery, columnsBy(dimension), timeText(d), dimension, db.dialect.place(1), db.dialect.place(2))
 			if _, err := b.tx.ExecContext(ctx, statement, timeText(d), timeText(d.Add(day))); err != nil {
 				return err
 			}
@@ -116,25 +116,25 @@ func dayOf(text string) (time.Time, error) {
 	return time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))])
 }
 
-// span is the time from since to until.
+// span is the time start since to until.
 type span struct{ since, until time.Time }
 
 // divide returns days of the span as spans, and the spans around them.
 func (s span) divide(days []time.Time) (whole, rest []span) {
-	from := s.since
+	start := s.since
 	for _, d := range days {
 		if n := len(whole); n > 0 && whole[n-1].until.Equal(d) {
 			whole[n-1].until = d.Add(day)
 		} else {
 			whole = append(whole, span{d, d.Add(day)})
 		}
-		if from.Before(d) {
-			rest = append(rest, span{from, d})
+		if start.Before(d) {
+			rest = append(rest, span{start, d})
 		}
-		from = d.Add(day)
+		start = d.Add(day)
 	}
-	if from.Before(s.until) {
-		rest = append(rest, span{from, s.until})
+	if start.Before(s.until) {
+		rest = append(rest, span{start, s.until})
 	}
 	return whole, rest
 }

@@ -77,9 +77,9 @@ func TestDailySumsChangeNoReport(t *testing.T) {
 				}
 				writeAllocations(t, db, rows...)
 			}
-			for by := range reportColumns {
-				q := &question{Since: time.Unix(random.Int64N(3*24*3600), 0), Until: time.Unix(3*24*3600+random.Int64N(6*24*3600), 0), By: by}
-				if by == "label" {
+			for dimension := range reportColumns {
+				q := &question{Since: time.Unix(random.Int64N(3*24*3600), 0), Until: time.Unix(3*24*3600+random.Int64N(6*24*3600), 0), By: dimension}
+				if dimension == "label" {
 					q.Label = "team"
 				}
 				got, err := db.report(t.Context(), q)

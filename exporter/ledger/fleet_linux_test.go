@@ -26,7 +26,7 @@ const (
 type fleetGPU struct {
 	id           string
 	pod          int // its number; 0: none
-	from, until  int64
+	start, until int64
 	idle, energy float64
 }
 
@@ -39,7 +39,7 @@ type fleet struct {
 func newFleet(start int64) *fleet {
 	f := &fleet{random: rand.New(rand.NewPCG(1, 2))}
 	for n := range fleetNodes * gpusOfNode {
-		f.gpus = append(f.gpus, &fleetGPU{id: "GPU-" + identifier("gpu", strconv.Itoa(n)), from: start})
+		f.gpus = append(f.gpus, &fleetGPU{id: "GPU-" + identifier("gpu", strconv.Itoa(n)), start: start})
 	}
 	return f
 }
@@ -66,14 +66,14 @@ func (f *fleet) step(now int64) plog.Logs {
 		switch {
 		case g.pod > 0 && now >= g.until:
 			f.records(logs, g, n/gpusOfNode, now, "container.gpu.released", "k8s.pod.gpu.finished", "k8s.pod.gpu.deleted")
-			g.pod, g.from = 0, now+60
-		case g.pod == 0 && now >= g.from:
+			g.pod, g.start = 0, now+60
+		case g.pod == 0 && now >= g.start:
 			life := 600 + f.random.Int64N(600)
 			if g.until == 0 { // the first pods, so that they do not all end at the same time
 				life = f.random.Int64N(900)
 			}
 			f.pods++
-			g.pod, g.from, g.until, g.idle, g.energy = f.pods, now, now+life, 0, 0
+			g.pod, g.start, g.until, g.idle, g.energy = f.pods, now, now+life, 0, 0
 			f.records(logs, g, n/gpusOfNode, now, "k8s.pod.gpu.created", "k8s.pod.gpu.scheduled", "k8s.pod.gpu.phase", "container.gpu.allocated")
 		}
 	}
@@ -90,7 +90,7 @@ func (f *fleet) records(logs plog.Logs, g *fleetGPU, node int, now int64, events
 		record.Body().SetStr("Pod team/train: " + name)
 		_ = record.Attributes().FromRaw(map[string]any{
 			"log.record.uid": identifier(name, strconv.Itoa(g.pod)), "k8s.pod.status.phase": "Running", "hw.id": g.id, "hw.gpu.use.count": 1,
-			"hw.gpu.use.start_time": time.Unix(g.from, 0).UTC().Format(time.RFC3339), "k8s.resource.name": "nvidia.com/gpu",
+			"hw.gpu.use.start_time": time.Unix(g.start, 0).UTC().Format(time.RFC3339), "k8s.resource.name": "nvidia.com/gpu",
 		})
 	}
 }
@@ -120,7 +120,7 @@ func (f *fleet) metrics(node int, now int64) pmetric.Metrics {
 			for name, value := range map[string]float64{
 				"container.gpu.allocated": 1, "container.gpu.share": 1, "container.gpu.idle.time": g.idle, "container.gpu.energy": g.energy, "container.gpu.memory.usage": 6e10,
 			} {
-				point(scope, name, value, g.from).PutStr("hw.id", g.id)
+				point(scope, name, value, g.start).PutStr("hw.id", g.id)
 			}
 		}
 		for name, value := range map[string]float64{"hw.gpu.info": 1, "hw.gpu.allocated": allocated} {

@@ -66,8 +66,8 @@ func (q *question) check() error {
 }
 
 // columnsBy returns the columns that a kind of report groups by.
-func columnsBy(by string) string {
-	if columns := reportColumns[by]; columns != "" {
+func columnsBy(dimension string) string {
+	if columns := reportColumns[dimension]; columns != "" {
 		return columns + ", hw_model"
 	}
 	return "hw_model"

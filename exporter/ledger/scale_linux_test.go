@@ -134,9 +134,9 @@ FROM (
 	var lines, bytes float64
 	require.NoError(t, db.QueryRow("SELECT COUNT(*), pg_total_relation_size('allocations_daily') FROM allocations_daily").Scan(&lines, &bytes))
 	t.Logf("allocations_daily: %.2f million rows, %.2f GB", lines/1e6, bytes/1e9)
-	for _, by := range []string{"namespace", "node", "label"} {
-		q := &question{Since: first.Add(10 * time.Hour), Until: today.Add(10 * time.Hour), By: by}
-		if by == "label" {
+	for _, dimension := range []string{"namespace", "node", "label"} {
+		q := &question{Since: first.Add(10 * time.Hour), Until: today.Add(10 * time.Hour), By: dimension}
+		if dimension == "label" {
 			q.Label = "team"
 		}
 		timed := func(report func() (*reportAnswer, error)) (*reportAnswer, float64) {
@@ -146,8 +146,8 @@ FROM (
 			return answer, time.Since(before).Seconds()
 		}
 		got, fast := timed(func() (*reportAnswer, error) { return db.report(t.Context(), q) })
-		t.Logf("report of %d days by %s: %.2f s", days, by, fast)
-		if by != "namespace" {
+		t.Logf("report of %d days by %s: %.2f s", days, dimension, fast)
+		if dimension != "namespace" {
 			continue
 		}
 		want, slow := timed(func() (*reportAnswer, error) { return db.reportOf(t.Context(), q, nil) })
