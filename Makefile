@@ -159,7 +159,7 @@ test-hardware: hardware ## what the collector reports of this machine's GPUs, ag
 
 .PHONY: test-ledger
 test-ledger: otelcol-gpu-ledger otelgpu ## the exporter gpu_ledger on real servers of PostgreSQL and MariaDB, with 50 kills of the collector and the servers; says so without them
-	cd exporter/ledger && LEDGER_KILLS=50 OTELCOL_GPU_LEDGER=$(CURDIR)/dist/ledger/otelcol-gpu-ledger ../../test/ledger/servers.sh $(GO_TEST) -count=1 ./...
+	cd exporter/ledger && LEDGER_KILLS=50 OTELCOL_GPU_LEDGER=$(CURDIR)/dist/ledger/otelcol-gpu-ledger ../../test/ledger/servers.sh $(GO_TEST) -count=1 -timeout 30m ./...
 
 .PHONY: test-nvidia-tool
 test-nvidia-tool: ## the real nvidia-smi on the simulated library against the nvml scraper; says so if it cannot be had
@@ -179,7 +179,7 @@ test-rules: ## recording and alerting rules against their unit tests, by promtoo
 
 .PHONY: test-docs
 test-docs: otelcol-gpu ## the documentation: links and anchors, language, examples, and the commands and names in sentences
-	cd test/docs && OTELCOL_GPU=$(CURDIR)/$(DIST) $(GO_TEST) -count=1 ./...
+	cd test/docs && OTELCOL_GPU=$(CURDIR)/$(DIST) $(GO_TEST) -count=1 -timeout 30m ./...
 	cd tools && $(GO_TEST) ./...
 
 .PHONY: test-deploy
