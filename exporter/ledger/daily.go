@@ -139,7 +139,7 @@ func (s span) divide(days []time.Time) (whole, rest []span) {
 	return whole, rest
 }
 
-// within returns the condition that a column is in one of the spans, and adds its arguments to those of the query before it.
+// within returns the condition that a column is in one of the spans, and the arguments of the query with the ones of the condition.
 func (d dialect) within(column string, spans []span, arguments []any) (string, []any) {
 	if len(spans) == 0 {
 		return "1 = 0", arguments

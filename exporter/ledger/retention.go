@@ -75,7 +75,7 @@ func (i *instance) clean(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var since time.Time
+	since := time.Unix(0, 0)
 	if i.cfg.Retention > 0 {
 		before := now.Add(-i.cfg.Retention)
 		if err := db.deleteBefore(ctx, before, maxDeleted); err != nil {
