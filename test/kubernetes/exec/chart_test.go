@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/otelgpu/gpureceiver/test/collector/harness"
+	"github.com/otelgpu/gpureceiver/test/nvmlsim"
 )
 
 // chartRelease is not gpureceiver, so that nothing of it has a name that other tests use.
@@ -34,6 +35,16 @@ cluster: {enabled: true}
 exec:
   enabled: true
   driverPods: {namespaces: [gpu-operator]}
+`
+
+// prometheusOnly also gives the agent the simulated library.
+const prometheusOnly = `
+otlp: {enabled: false}
+exec: {enabled: false}
+agent:
+  dcgmNames: {enabled: true}
+  secretMounts: [{secretName: simulator, mountPath: /simulator}]
+  extraEnv: [{name: LD_LIBRARY_PATH, value: /simulator}]
 `
 
 // TestChart installs, upgrades, rolls back and uninstalls the Helm chart, with agent, cluster and exec in one release. After each step what the
@@ -85,14 +96,17 @@ spec: {containers: [{name: main, image: none, resources: {limits: {nvidia.com/gp
 	c.pods(t, 1)
 	c.sends(t)
 
-	// Prometheus only: the agent and the cluster view stay, and are scraped.
-	c.run(t, "", append([]string{"upgrade", chartRelease, path, "--reset-then-reuse-values", "--set", "otlp.enabled=false,exec.enabled=false"}, wait...)...)
-	for mode, metric := range map[string]string{"agent": "hw_gpu_count{", "cluster": "k8s_cluster_gpu_pod_pending{"} {
-		namespace := "gpureceiver-" + mode + "-" + chartRelease
+	// Prometheus only: the agent and the cluster view stay, and are scraped, the agent also with dcgm-exporter's names.
+	c.simulator(t)
+	c.run(t, prometheusOnly, append([]string{"upgrade", chartRelease, path, "--reset-then-reuse-values", "-f", "-"}, wait...)...)
+	for _, page := range []struct{ mode, port, metric string }{
+		{"agent", "9400", "hw_temperature_celsius{"}, {"agent", "9403", "DCGM_FI_DEV_GPU_TEMP{"}, {"cluster", "9400", "k8s_cluster_gpu_pod_pending{"},
+	} {
+		namespace := "gpureceiver-" + page.mode + "-" + chartRelease
 		pod := c.ReadyPod(t, namespace, "app.kubernetes.io/name="+namespace)
-		eventually(t, "the page of "+namespace, func() bool {
-			page, err := c.Client.CoreV1().Pods(namespace).ProxyGet("http", pod.Name, "9400", "metrics", nil).DoRaw(t.Context())
-			return err == nil && strings.Contains(string(page), "\n"+metric)
+		eventually(t, page.metric+" on port "+page.port+" of "+namespace, func() bool {
+			text, err := c.Client.CoreV1().Pods(namespace).ProxyGet("http", pod.Name, page.port, "metrics", nil).DoRaw(t.Context())
+			return err == nil && strings.Contains(string(text), "\n"+page.metric)
 		})
 	}
 
@@ -109,6 +123,18 @@ type chart struct {
 }
 
 func (c *chart) namespace() string { return "gpureceiver-exec-" + chartRelease }
+
+// simulator makes a Secret of the simulated library, whose default is eight GPUs, for the agent.
+func (c *chart) simulator(t *testing.T) {
+	t.Helper()
+	built, err := nvmlsim.Build()
+	require.NoError(t, err)
+	library, err := os.ReadFile(built.Full)
+	require.NoError(t, err)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "simulator"}, Data: map[string][]byte{filepath.Base(built.Full): library}}
+	_, err = c.Client.CoreV1().Secrets("gpureceiver-agent-"+chartRelease).Create(t.Context(), secret, metav1.CreateOptions{})
+	require.NoError(t, err)
+}
 
 // helm runs helm with values on its standard input.
 func (c *chart) helm(values string, args ...string) (string, error) {
