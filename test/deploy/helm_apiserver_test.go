@@ -28,16 +28,27 @@ func TestChartOnRealAPIServer(t *testing.T) {
 		}
 		require.Less(t, time.Since(start), 3*time.Minute, err)
 	}
-	for _, name := range []string{"gpu-operator", "gpu-tools", "gpu-reader"} { // of others
-		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-		require.NoError(t, err)
-	}
 	access := []string{"--kube-apiserver", config.Host, "--kube-token", config.BearerToken, "--kube-insecure-skip-tls-verify", "--namespace", "default"}
 	run := func(values string, args ...string) {
 		t.Helper()
 		out, err := runHelm(t, values, append(args, access...)...)
 		require.NoError(t, err, "%v: %s", args, out)
 	}
+
+	// An install that failed, here because the driver pods' namespace was missing, can be repeated.
+	repeatable := append([]string{"upgrade", "--install", "retry", chart, "-f", "-"}, access...)
+	const retried = "otlp: {endpoint: gateway.example:4317}\nexec: {enabled: true, driverPods: {namespaces: [gpu-operator]}}\n"
+	out, err := runHelm(t, retried, repeatable...)
+	require.Error(t, err, out)
+	require.Contains(t, string(out), "gpu-operator")
+	for _, name := range []string{"gpu-operator", "gpu-tools", "gpu-reader"} { // of others
+		_, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	out, err = runHelm(t, retried, repeatable...)
+	require.NoError(t, err, out)
+	run("", "uninstall", "retry")
+
 	without := []string{"--set", "podMonitor.enabled=false,prometheusRule.enabled=false,openshift.enabled=false"}
 	for release, values := range examples(t) {
 		run(values, append([]string{"install", release, chart, "-f", "-"}, without...)...)
