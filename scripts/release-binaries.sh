@@ -16,8 +16,8 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # The distribution's sources.
-builder_config "$src" >"$out/builder-config.yaml"
-go tool -modfile=tools/go.mod builder --config="$out/builder-config.yaml" --skip-compilation --skip-strict-versioning=false >"$log" 2>&1 ||
+builder_config "$src" >"$src/builder-config.yaml"
+go tool -modfile=tools/go.mod builder --config="$src/builder-config.yaml" --skip-compilation --skip-strict-versioning=false >"$log" 2>&1 ||
 	{ cat "$log" >&2; exit 1; }
 
 # compiler prints the C compiler for Linux on $1.

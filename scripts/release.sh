@@ -64,6 +64,6 @@ for target in "$@"; do
 		;;
 	esac
 done
-rm -rf "$out/stage" "$out/src" "$out/tools" "$out/builder-config.yaml"
+rm -rf "$out/stage" "$out/src" "$out/tools"
 (cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
 exit $left
