@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// given is the value of a variable that run.sh sets.
+// requiredEnv is the value of a variable that run.sh sets.
 func requiredEnv(t *testing.T, variable string) string {
 	t.Helper()
 	value := os.Getenv(variable)
